@@ -1,0 +1,305 @@
+#include "base/pq.h"
+
+#include <cctype>
+#include <memory>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace walpost {
+namespace {
+
+constexpr char kSqlStateUrl[] = "walpost/sqlstate";
+constexpr std::size_t kNoticesKept = 16;
+
+absl::StatusCode CodeFor(std::string_view sqlstate) {
+  const std::string_view kind = sqlstate.substr(0, 2);
+  if (sqlstate.empty() || kind == "08" || kind == "53" || kind == "57" || sqlstate == "55006" ||
+      sqlstate == "55P03" || kind == "25") {
+    return absl::StatusCode::kUnavailable;
+  }
+  if (kind == "28") return absl::StatusCode::kUnauthenticated;
+  if (sqlstate == "42501") return absl::StatusCode::kPermissionDenied;
+  if (sqlstate == "55000" || sqlstate == "42704" || sqlstate == "3D000" || kind == "0A" ||
+      sqlstate == "42602" || sqlstate == "42P01") {
+    return absl::StatusCode::kFailedPrecondition;
+  }
+  return absl::StatusCode::kInternal;
+}
+
+// The first line, without the newline: the rest is LOCATION and CONTEXT.
+std::string FirstLine(std::string_view text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+// libpq doesn't give the SQLSTATE of a refused connection, but prints it between severity and text
+// when verbose: "FATAL:  57P03: the database system is shutting down". Cut out of `message`.
+std::string TakeSqlState(std::string& message) {
+  constexpr std::string_view kBefore = ":  ";
+  for (std::size_t at = message.find(kBefore); at != std::string::npos;
+       at = message.find(kBefore, at + 1)) {
+    const std::size_t start = at + kBefore.size();
+    if (message.size() < start + 7 || message.compare(start + 5, 2, ": ") != 0) continue;
+    const std::string code = message.substr(start, 5);
+    bool valid = true;
+    for (const char c : code) {
+      const auto byte = static_cast<unsigned char>(c);
+      valid = valid && (std::isdigit(byte) != 0 || std::isupper(byte) != 0);
+    }
+    if (!valid) continue;
+    message.erase(start, 7);
+    return code;
+  }
+  return "";
+}
+
+absl::Status ErrorOf(const PGresult* result) {
+  const char* state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  const char* primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  std::string message = primary != nullptr ? primary : FirstLine(PQresultErrorMessage(result));
+  if (const char* detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL)) {
+    absl::StrAppend(&message, " (", FirstLine(detail), ")");
+  }
+  return PgError(state != nullptr ? state : "", message);
+}
+
+absl::Status WaitFor(PgSession& session, MonotonicTime deadline, std::string_view what) {
+  const absl::Duration left = deadline - MonotonicNow();
+  if (left <= absl::ZeroDuration()) {
+    return Error(absl::StatusCode::kUnavailable, absl::StrCat("timed out ", ToAbsl(what)));
+  }
+  pollfd ready = session.poll();
+  ::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(1000, absl::ToInt64Milliseconds(left) + 1)));
+  return session.Step();
+}
+
+}  // namespace
+
+std::string SqlStateOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(kSqlStateUrl);
+  return payload ? std::string(*payload) : std::string();
+}
+
+absl::Status PgError(std::string_view sqlstate, std::string_view message) {
+  absl::Status status = Error(CodeFor(sqlstate), message);
+  if (!sqlstate.empty()) status.SetPayload(kSqlStateUrl, absl::Cord(ToAbsl(sqlstate)));
+  return status;
+}
+
+std::optional<std::string_view> PgRows::Get(int row, const char* column) const {
+  const int number = PQfnumber(result_.get(), column);
+  if (number < 0 || row < 0 || row >= size() || PQgetisnull(result_.get(), row, number) != 0) {
+    return std::nullopt;
+  }
+  return std::string_view(PQgetvalue(result_.get(), row, number),
+                          static_cast<std::size_t>(PQgetlength(result_.get(), row, number)));
+}
+
+std::string PgRows::Text(int row, const char* column) const {
+  return std::string(Get(row, column).value_or(""));
+}
+
+std::string PqLibraryVersion() {
+  return absl::StrCat(PQlibVersion() / 10000, ".", PQlibVersion() % 10000);
+}
+
+absl::Status CheckDsn(std::string_view dsn) {
+  char* message = nullptr;
+  PQconninfoOption* options = PQconninfoParse(std::string(dsn).c_str(), &message);
+  const std::unique_ptr<char, void (*)(void*)> owned(message, &PQfreemem);
+  if (options != nullptr) {
+    PQconninfoFree(options);
+    return absl::OkStatus();
+  }
+  // libpq's text may repeat part of the string, a password included.
+  return Error(absl::StatusCode::kInvalidArgument,
+               "not a connection string or URI that libpq understands");
+}
+
+absl::StatusOr<std::unique_ptr<PgSession>> PgSession::Start(const PgOptions& options) {
+  // A plain word is a database name to libpq, as on psql's command line.
+  const bool is_conninfo = options.dsn.find_first_of("=/:") != std::string::npos;
+  if (is_conninfo) RETURN_IF_ERROR(CheckDsn(options.dsn));
+  std::vector<const char*> names;
+  std::vector<const char*> values;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (value.empty()) return;
+    names.push_back(name);
+    values.push_back(value.c_str());
+  };
+  const std::string encoding = "UTF8";
+  const std::string replication = options.replication ? "database" : "";
+  add("dbname", options.dsn);  // expanded by libpq; what follows overrides it
+  if (options.address) {
+    add("host", options.address->host);
+    add("hostaddr", options.address->hostaddr);
+    add("port", options.address->port);
+  }
+  add("replication", replication);
+  add("client_encoding", encoding);
+  add("fallback_application_name", options.application_name);
+  names.push_back(nullptr);
+  values.push_back(nullptr);
+
+  std::unique_ptr<PgSession> session(new PgSession);
+  session->connection_.reset(PQconnectStartParams(names.data(), values.data(), 1));
+  if (session->connection_ == nullptr) return absl::ResourceExhaustedError("out of memory in libpq");
+  PGconn* connection = session->connection_.get();
+  PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);  // for TakeSqlState
+  PQsetNoticeReceiver(connection, &PgSession::OnNotice, session.get());
+  if (PQstatus(connection) == CONNECTION_BAD) return session->Fail();
+  return session;
+}
+
+void PgSession::OnNotice(void* self, const PGresult* notice) {
+  auto& notices = static_cast<PgSession*>(self)->notices_;
+  const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+  const char* message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+  if (notices.size() >= kNoticesKept) notices.erase(notices.begin());
+  notices.push_back({state != nullptr ? state : "", message != nullptr ? message : ""});
+}
+
+pollfd PgSession::poll() const {
+  short events = POLLIN;
+  if (state_ == State::kConnecting) {
+    events = connecting_events_;
+  } else if (flushing_) {
+    events = POLLIN | POLLOUT;
+  }
+  return {state_ == State::kFailed ? -1 : PQsocket(connection_.get()), events, 0};
+}
+
+absl::Status PgSession::Fail() {
+  state_ = State::kFailed;
+  std::string message = PQerrorMessage(connection_.get());
+  const std::string sqlstate = TakeSqlState(message);
+  return PgError(sqlstate, message.empty() ? "the connection was lost" : FirstLine(message));
+}
+
+absl::Status PgSession::Step() {
+  switch (state_) {
+    case State::kConnecting:
+      return StepConnecting();
+    case State::kBusy:
+      return StepResults();
+    case State::kIdle:
+      if (PQconsumeInput(connection_.get()) == 0) return Fail();
+      PQisBusy(connection_.get());  // parses what has come, so that a farewell becomes a notice
+      return absl::OkStatus();
+    case State::kCopyBoth:
+      return absl::OkStatus();
+    case State::kFailed:
+      break;
+  }
+  return Error(absl::StatusCode::kUnavailable, "the connection was lost");
+}
+
+absl::Status PgSession::StepConnecting() {
+  switch (PQconnectPoll(connection_.get())) {
+    case PGRES_POLLING_READING:
+      connecting_events_ = POLLIN;
+      break;
+    case PGRES_POLLING_WRITING:
+      connecting_events_ = POLLOUT;
+      break;
+    case PGRES_POLLING_OK:
+      state_ = State::kIdle;
+      PQsetErrorVerbosity(connection_.get(), PQERRORS_DEFAULT);
+      PQsetnonblocking(connection_.get(), 1);
+      break;
+    case PGRES_POLLING_FAILED:
+    case PGRES_POLLING_ACTIVE:
+      return Fail();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PgSession::Send(std::string_view sql) {
+  complete_ = false;
+  result_.reset();
+  if (PQsendQuery(connection_.get(), std::string(sql).c_str()) == 0) return Fail();
+  state_ = State::kBusy;
+  flushing_ = true;
+  return StepResults();
+}
+
+absl::Status PgSession::StepResults() {
+  if (flushing_) {
+    const int left = PQflush(connection_.get());
+    if (left < 0) return Fail();
+    flushing_ = left == 1;
+  }
+  const bool alive = PQconsumeInput(connection_.get()) != 0;
+  while (!complete_ && PQisBusy(connection_.get()) == 0) {
+    PGresult* result = PQgetResult(connection_.get());
+    if (result == nullptr) {
+      complete_ = true;
+      break;
+    }
+    const ExecStatusType kind = PQresultStatus(result);
+    if (kind == PGRES_COPY_BOTH) {
+      result_ = PgRows(result);
+      state_ = State::kCopyBoth;
+      complete_ = true;
+      return absl::OkStatus();
+    }
+    if (kind == PGRES_TUPLES_OK || kind == PGRES_COMMAND_OK) {
+      if (!result_ || result_->ok()) result_ = PgRows(result);
+    } else {
+      if (!result_ || result_->ok()) result_ = ErrorOf(result);  // the first error is the cause
+      PQclear(result);
+    }
+  }
+  if (PQstatus(connection_.get()) == CONNECTION_BAD || !alive) {
+    const absl::Status lost = Fail();
+    return result_ && !result_->ok() ? result_->status() : lost;
+  }
+  if (complete_) state_ = State::kIdle;
+  return absl::OkStatus();
+}
+
+std::optional<absl::StatusOr<PgRows>> PgSession::TakeResult() {
+  if (!complete_ || !result_) return std::nullopt;
+  complete_ = false;
+  return std::exchange(result_, std::nullopt);
+}
+
+PgAddress PgSession::address() const {
+  const auto text = [](const char* value) { return std::string(value != nullptr ? value : ""); };
+  return {text(PQhost(connection_.get())), text(PQhostaddr(connection_.get())),
+          text(PQport(connection_.get()))};
+}
+
+int PgSession::server_version() const { return PQserverVersion(connection_.get()); }
+
+std::string PgSession::QuoteLiteral(std::string_view text) const {
+  const std::unique_ptr<char, void (*)(void*)> quoted(
+      PQescapeLiteral(connection_.get(), text.data(), text.size()), &PQfreemem);
+  return quoted ? std::string(quoted.get()) : "''";
+}
+
+std::string PgSession::QuoteIdentifier(std::string_view text) const {
+  const std::unique_ptr<char, void (*)(void*)> quoted(
+      PQescapeIdentifier(connection_.get(), text.data(), text.size()), &PQfreemem);
+  return quoted ? std::string(quoted.get()) : "\"\"";
+}
+
+absl::StatusOr<std::unique_ptr<PgSession>> Connect(const PgOptions& options, absl::Duration timeout) {
+  const MonotonicTime deadline = MonotonicNow() + timeout;
+  ASSIGN_OR_RETURN(std::unique_ptr<PgSession> session, PgSession::Start(options));
+  while (!session->idle()) RETURN_IF_ERROR(WaitFor(*session, deadline, "connecting to Postgres"));
+  return session;
+}
+
+absl::StatusOr<PgRows> RunQuery(PgSession& session, std::string_view sql, absl::Duration timeout) {
+  const MonotonicTime deadline = MonotonicNow() + timeout;
+  RETURN_IF_ERROR(session.Send(sql));
+  while (true) {
+    if (auto result = session.TakeResult()) return *std::move(result);
+    RETURN_IF_ERROR(WaitFor(session, deadline, "waiting for Postgres to answer"));
+  }
+}
+
+}  // namespace walpost

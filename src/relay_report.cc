@@ -1,0 +1,61 @@
+// What the relay tells of itself: the report behind /status and /readyz, and its counters.
+#include <algorithm>
+
+#include "relay.h"
+
+namespace walpost {
+
+void Relay::Count() {
+  if (source_ == nullptr) return;
+  Metrics& metrics = *parts_.metrics;
+  const capture::SourceProgress now = source_->progress();
+  const auto add = [](prometheus::Counter& counter, std::uint64_t after, std::uint64_t before) {
+    if (after > before) counter.Increment(static_cast<double>(after - before));
+  };
+  add(metrics.transactions_received, now.transactions, counted_.transactions);
+  add(metrics.wal_bytes_received, now.bytes, counted_.bytes);
+  add(metrics.status_updates_sent, now.status_updates, counted_.status_updates);
+  add(metrics.Skipped(SkipReason::kOtherTable), now.ignored_changes, counted_.ignored_changes);
+  add(metrics.messages_received, events_, 0);
+  events_ = 0;
+  counted_ = now;
+}
+
+RelayReport Relay::Report() {
+  Count();
+  RelayReport report;
+  report.last_error = last_error_;
+  report.delivered = Lsn(confirmer_.released().value_or(Position()).value);
+  report.inflight_messages = window_.messages();
+  report.inflight_bytes = window_.bytes();
+  report.last_delivered_commit = last_delivered_commit_;
+  if (!window_.empty()) {
+    report.oldest_unacknowledged = parts_.clock() - window_.oldest().submitted;
+  }
+  if (source_ != nullptr) {
+    report.progress = source_->progress();
+    report.identity = source_->identity();
+  }
+
+  const capture::SourceState source =
+      source_ != nullptr ? source_->state() : capture::SourceState::kConnecting;
+  if (stopping_ || phase_ == Phase::kDraining || phase_ == Phase::kFarewell ||
+      phase_ == Phase::kStopped) {
+    report.state = RelayState::kStopping;
+    report.reason = "stopping";
+  } else if (phase_ != Phase::kRunning || source == capture::SourceState::kConnecting) {
+    report.state = has_streamed_ ? RelayState::kStalled : RelayState::kStarting;
+    report.reason = last_error_.empty() ? "connecting to Postgres" : last_error_;
+  } else if (source == capture::SourceState::kStandby) {
+    report.state = RelayState::kStandby;
+    report.ready = true;
+  } else {
+    const sink::SinkHealth health = sink_->health();
+    report.state = health.ready ? RelayState::kStreaming : RelayState::kStalled;
+    report.ready = health.ready;
+    report.reason = health.reason;
+  }
+  return report;
+}
+
+}  // namespace walpost

@@ -1,0 +1,339 @@
+#include "sink/kafka/kafka_sink.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "sink/event_fd.h"
+#include "sink/kafka/client_log.h"
+#include "sink/kafka/delivery_error.h"
+#include "sink/kafka/handles.h"
+#include "sink/kafka/producer_config.h"
+#include "sink/kafka/topic_resolver.h"
+#include "sink/kafka/topic_table.h"
+
+namespace walpost::sink {
+namespace {
+
+using namespace kafka;  // NOLINT: the folder's own names
+
+static_assert(sizeof(void*) >= sizeof(Ticket::Value), "a ticket travels as librdkafka's opaque");
+
+constexpr int kPurgeAll =
+    RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING;
+
+// librdkafka takes a null pointer for "none", and an empty view may have one.
+const char* NotNull(std::string_view text) { return text.data() ? text.data() : ""; }
+
+// Key or value as librdkafka wants it: it copies, but takes a pointer that isn't const.
+struct Bytes {
+  explicit Bytes(std::optional<std::string_view> text)
+      : data(text ? const_cast<char*>(NotNull(*text)) : nullptr),  // NOLINT: not written to
+        size(text ? text->size() : 0) {}
+  void* data;
+  std::size_t size;
+};
+
+// Thread: loop only. librdkafka's threads and the resolver's wake the loop through `ready_`.
+class KafkaSink final : public Sink {
+ public:
+  KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics);
+  ~KafkaSink() override;
+
+  absl::StatusOr<Admission> Submit(Ticket ticket, const outbox::Message& message) override;
+  void TakeReceipts(std::vector<Receipt>& receipts) override;
+  int ready_fd() const override { return ready_.fd(); }
+  void BeginDrain() override { draining_ = true; }
+  bool drained() const override { return outstanding_ == 0; }
+  SinkHealth health() const override;
+  SinkTraits traits() const override { return SinkTraits{true, false}; }
+
+ private:
+  // Null: not known yet.
+  absl::StatusOr<Topic*> KnownTopic(std::string_view name);
+  rd_kafka_resp_err_t Produce(Ticket ticket, const outbox::Message& message, Topic& topic,
+                              std::int32_t partition);
+  absl::Status Refused(rd_kafka_resp_err_t error, const outbox::Message& message);
+
+  void TakeNews();
+  void TakeEvent(rd_kafka_event_t* event, std::vector<Receipt>& receipts);
+  void TakeReports(rd_kafka_event_t* event, std::vector<Receipt>& receipts);
+  absl::Status TakeReport(const rd_kafka_message_t& report);
+  void TakeError(rd_kafka_event_t* event);
+  absl::Status TakeFatal();
+  void Connected();
+  void Fail(const absl::Status& cause, bool is_consequence);
+  void Purge() { rd_kafka_purge(producer_.get(), kPurgeAll); }
+
+  // In the order in which they come to be; they go in the opposite one.
+  EventFd ready_;
+  ProducerHandle producer_;
+  QueueHandle events_;
+  TopicTable topics_;
+  std::optional<TopicResolver> resolver_;
+
+  ClientLog client_log_;
+  std::size_t outstanding_ = 0;
+  MonotonicTime progress_;  // of the last receipt, or of the first message outstanding since
+  bool draining_ = false;
+  bool connected_ = false;
+  std::string trouble_ = "no connection to a broker yet";  // while not connected; "" is "down"
+
+  absl::Status failure_;  // of the sink; not OK: everything else is refused
+  // failure_ says only that something failed; the report that says what is on its way.
+  bool failure_is_consequence_ = false;
+};
+
+KafkaSink::KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics)
+    : ready_(std::move(ready)),
+      producer_(std::move(producer)),
+      events_(rd_kafka_queue_get_main(producer_.get())),
+      topics_(producer_.get()) {
+  static const std::uint64_t one = 1;
+  rd_kafka_queue_io_event_enable(events_.get(), ready_.fd(), &one, sizeof one);
+  // What was queued before that gave no signal, and nothing behind it would.
+  ready_.Signal();
+  resolver_.emplace(producer_.get(), ready_, create_topics);
+}
+
+KafkaSink::~KafkaSink() {
+  // Without the purge librdkafka would wait for what is in flight.
+  Purge();
+  resolver_.reset();
+  rd_kafka_queue_io_event_enable(events_.get(), -1, nullptr, 0);
+}
+
+absl::StatusOr<Admission> KafkaSink::Submit(Ticket ticket, const outbox::Message& message) {
+  if (!failure_.ok()) return failure_;
+  if (draining_) return Error(absl::StatusCode::kFailedPrecondition, "kafka sink is closed");
+  ASSIGN_OR_RETURN(Topic * topic, KnownTopic(message.topic));
+  if (topic == nullptr) return Admission::kFull;
+  if (message.timestamp < absl::UnixEpoch()) {
+    return Error(absl::StatusCode::kInvalidArgument, "timestamp before 1970: brokers refuse it");
+  }
+
+  const std::int32_t index = topic->PartitionFor(message.key);
+  Partition& partition = topic->partitions[static_cast<std::size_t>(index)];
+  if (partition.outstanding == 0) partition.ForgetOldProof(MonotonicNow());
+  if (!partition.HasRoom()) return Admission::kFull;
+
+  const rd_kafka_resp_err_t error = Produce(ticket, message, *topic, index);
+  if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) return Admission::kFull;
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) return Refused(error, message);
+  if (!message.key) ++topic->keyless;
+  partition.Accepted();
+  if (outstanding_++ == 0) progress_ = MonotonicNow();
+  return Admission::kAccepted;
+}
+
+absl::StatusOr<Topic*> KafkaSink::KnownTopic(std::string_view name) {
+  Topic* topic = topics_.Find(name);
+  if (topic == nullptr) {
+    ASSIGN_OR_RETURN(topic, topics_.Open(name));
+    resolver_->Resolve(topic->handle.get());
+  }
+  if (!topic->refusal.ok()) return topic->refusal;
+  return topic->partitions.empty() ? nullptr : topic;
+}
+
+rd_kafka_resp_err_t KafkaSink::Produce(Ticket ticket, const outbox::Message& message, Topic& topic,
+                                       std::int32_t partition) {
+  HeadersHandle headers;
+  if (!message.headers.empty()) {
+    headers.reset(rd_kafka_headers_new(message.headers.size()));
+    for (const outbox::MessageHeader& header : message.headers) {
+      rd_kafka_header_add(headers.get(), NotNull(header.name),
+                          static_cast<ssize_t>(header.name.size()), NotNull(header.value),
+                          static_cast<ssize_t>(header.value.size()));
+    }
+  }
+  const Bytes key(message.key);
+  const Bytes value(message.value);
+  void* const opaque = reinterpret_cast<void*>(ticket.value);  // NOLINT: TakeReports casts it back
+  // Zero stands for "now" in librdkafka.
+  const std::int64_t timestamp = std::max<std::int64_t>(1, absl::ToUnixMillis(message.timestamp));
+  // The types are those of the macros RD_KAFKA_V_…, which are no standard C++.
+  const int flags = RD_KAFKA_MSG_F_COPY;
+  const rd_kafka_resp_err_t error = rd_kafka_producev(
+      producer_.get(), RD_KAFKA_VTYPE_RKT, topic.handle.get(), RD_KAFKA_VTYPE_PARTITION, partition,
+      RD_KAFKA_VTYPE_MSGFLAGS, flags, RD_KAFKA_VTYPE_KEY, key.data, key.size, RD_KAFKA_VTYPE_VALUE,
+      value.data, value.size, RD_KAFKA_VTYPE_TIMESTAMP, timestamp, RD_KAFKA_VTYPE_HEADERS,
+      headers.get(), RD_KAFKA_VTYPE_OPAQUE, opaque, RD_KAFKA_VTYPE_END);
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) (void)headers.release();
+  return error;
+}
+
+absl::Status KafkaSink::Refused(rd_kafka_resp_err_t error, const outbox::Message& message) {
+  if (error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE) {
+    return WithHint(
+        Error(absl::StatusCode::kInvalidArgument,
+              absl::StrCat("message of ", message.size(), " bytes for topic '",
+                           ToAbsl(message.topic), "' is larger than message.max.bytes allows")),
+        "raise message.max.bytes in [kafka.properties], and max.message.bytes of the topic");
+  }
+  Fail(error == RD_KAFKA_RESP_ERR__FATAL
+           ? TakeFatal()
+           : Error(absl::StatusCode::kUnavailable,
+                   absl::StrCat("producing to topic '", ToAbsl(message.topic),
+                                "': ", rd_kafka_err2str(error))),
+       error == RD_KAFKA_RESP_ERR__FATAL);
+  return failure_;
+}
+
+void KafkaSink::TakeReceipts(std::vector<Receipt>& receipts) {
+  ready_.Clear();
+  TakeNews();
+  for (std::size_t i = 0; i < limits::kClientEventsPerTake; ++i) {
+    const EventHandle event(rd_kafka_queue_poll(events_.get(), 0));
+    if (event == nullptr) return;
+    TakeEvent(event.get(), receipts);
+  }
+  ready_.Signal();  // there may be more
+}
+
+void KafkaSink::TakeNews() {
+  TopicResolver::News news = resolver_->Take();
+  if (news.reached) Connected();
+  for (TopicResolver::Answer& answer : news.answers) {
+    Topic& topic = *TopicTable::Of(answer.topic);
+    if (answer.partitions.ok()) {
+      topic.partitions.resize(static_cast<std::size_t>(*answer.partitions));
+    } else if (answer.partitions.status().code() == absl::StatusCode::kInvalidArgument) {
+      topic.refusal = answer.partitions.status();
+    } else {
+      Fail(answer.partitions.status(), false);
+    }
+  }
+}
+
+void KafkaSink::TakeEvent(rd_kafka_event_t* event, std::vector<Receipt>& receipts) {
+  switch (rd_kafka_event_type(event)) {
+    case RD_KAFKA_EVENT_DR:
+      TakeReports(event, receipts);
+      break;
+    case RD_KAFKA_EVENT_ERROR:
+      TakeError(event);
+      break;
+    case RD_KAFKA_EVENT_LOG: {
+      const char* facility = "";
+      const char* text = "";
+      int severity = 0;
+      if (rd_kafka_event_log(event, &facility, &text, &severity) == 0) {
+        client_log_.Line(severity, facility, text, MonotonicNow());
+      }
+      break;
+    }
+    default:
+      break;  // nothing else is asked for
+  }
+}
+
+void KafkaSink::TakeReports(rd_kafka_event_t* event, std::vector<Receipt>& receipts) {
+  progress_ = MonotonicNow();
+  while (const rd_kafka_message_t* report = rd_kafka_event_message_next(event)) {
+    const Ticket ticket(reinterpret_cast<Ticket::Value>(report->_private));  // NOLINT: see Produce
+    receipts.push_back(Receipt{ticket, TakeReport(*report)});
+    WALPOST_CHECK(outstanding_ > 0);
+    --outstanding_;
+    if (receipts.back().status.ok() && !connected_) Connected();
+  }
+}
+
+absl::Status KafkaSink::TakeReport(const rd_kafka_message_t& report) {
+  Topic& topic = *TopicTable::Of(report.rkt);
+  const auto index = static_cast<std::size_t>(report.partition);
+  WALPOST_CHECK(index < topic.partitions.size());
+  Partition& partition = topic.partitions[index];
+  WALPOST_CHECK(partition.outstanding > 0);
+  --partition.outstanding;
+  if (report.err == RD_KAFKA_RESP_ERR_NO_ERROR &&
+      rd_kafka_message_status(&report) == RD_KAFKA_MSG_STATUS_PERSISTED) {
+    partition.Proven(progress_);
+    return absl::OkStatus();
+  }
+  absl::Status status = DeliveryError(report.err, partition.alone, topic.name, report.partition);
+  Fail(status, IsConsequence(report.err));
+  return status;
+}
+
+void KafkaSink::TakeError(rd_kafka_event_t* event) {
+  const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
+  const char* text = rd_kafka_event_error_string(event);
+  if (error == RD_KAFKA_RESP_ERR__FATAL || rd_kafka_event_error_is_fatal(event) != 0) {
+    // Mostly a report follows that says more; where none does (not permitted at all), this stands.
+    Fail(TakeFatal(), true);
+    return;
+  }
+  client_log_.ClientError(rd_kafka_err2name(error), text, MonotonicNow());
+  if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+    connected_ = false;
+    resolver_->Probe();
+  } else {
+    trouble_ = text;  // says why: refused, not resolved, not authenticated
+  }
+}
+
+absl::Status KafkaSink::TakeFatal() {
+  char text[512];
+  const rd_kafka_resp_err_t error = rd_kafka_fatal_error(producer_.get(), text, sizeof text);
+  return FatalError(error, text);
+}
+
+void KafkaSink::Connected() {
+  connected_ = true;
+  trouble_.clear();
+}
+
+void KafkaSink::Fail(const absl::Status& cause, bool is_consequence) {
+  if (!failure_.ok() && (!failure_is_consequence_ || is_consequence)) return;
+  failure_ = SinkFailure(cause);
+  failure_is_consequence_ = is_consequence;
+  Purge();
+}
+
+SinkHealth KafkaSink::health() const {
+  if (!failure_.ok()) return SinkHealth{false, std::string(MessageOf(failure_))};
+  if (!connected_) {
+    return SinkHealth{false, trouble_.empty() ? "all brokers are down" : trouble_};
+  }
+  if (outstanding_ > 0) {
+    const absl::Duration silent = MonotonicNow() - progress_;
+    if (silent >= limits::kSinkSilent) {
+      return SinkHealth{
+          false, absl::StrCat("nothing acknowledged for ", absl::ToInt64Seconds(silent), " s")};
+    }
+  }
+  return SinkHealth{true, ""};
+}
+
+absl::Status Check(const Settings& settings) { return ProducerConf(settings).status(); }
+
+absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings) {
+  ASSIGN_OR_RETURN(ConfHandle conf, ProducerConf(settings));
+  ASSIGN_OR_RETURN(EventFd ready, EventFd::Create());
+  log::Debug("kafka client starts", {{"librdkafka", rd_kafka_version_str()}});
+  char text[512];
+  ProducerHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), text, sizeof text));
+  if (producer == nullptr) {
+    return Error(absl::StatusCode::kInvalidArgument,
+                 absl::StrCat("kafka settings don't work together: ", text));
+  }
+  (void)conf.release();
+  if (const auto error = rd_kafka_set_log_queue(producer.get(), nullptr);
+      error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return Error(absl::StatusCode::kInternal,
+                 absl::StrCat("kafka client log: ", rd_kafka_err2str(error)));
+  }
+  return std::unique_ptr<Sink>(new KafkaSink(std::move(ready), std::move(producer),
+                                             settings.GetBool("kafka.create_topics")));
+}
+
+}  // namespace
+
+SinkType KafkaSinkType() { return SinkType{"kafka", ProducerKeys(), &Check, &Make}; }
+
+}  // namespace walpost::sink

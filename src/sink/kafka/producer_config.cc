@@ -1,0 +1,265 @@
+#include "sink/kafka/producer_config.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status.h"
+
+namespace walpost::sink::kafka {
+namespace {
+
+struct Property {
+  const char* name;
+  const char* value;
+};
+
+// What every profile shares and an operator may change.
+constexpr Property kDefaults[] = {
+    // A commit must not wait for the acknowledgement of the one before.
+    {"socket.nagle.disable", "true"},
+    {"socket.keepalive.enable", "true"},
+    // One client: a broker that came back is found within a second (librdkafka waits up to ten).
+    {"reconnect.backoff.max.ms", "1000"},
+};
+
+constexpr Property kGuarantees[] = {
+    // Repeated requests neither duplicate nor reorder. Implies acks=all.
+    {"enable.idempotence", "true"},
+    {"acks", "all"},
+    // A rejected batch ends the producer, so that nothing behind it is delivered first.
+    {"enable.gapless.guarantee", "true"},
+    // A message that is given up is a gap. The slot is the store that retries.
+    {"message.timeout.ms", "0"},
+    // Only for what librdkafka would place by itself: the sink names the partition.
+    {"partitioner", "murmur2_random"},
+    // A misspelt topic must not come into being.
+    {"allow.auto.create.topics", "false"},
+    // Lines come through the event queue, on the loop's thread.
+    {"log.queue", "true"},
+};
+
+struct Refusal {
+  const char* name;  // a trailing '*' stands for any ending
+  const char* reason;
+};
+
+constexpr char kOrder[] = "order and completeness of delivery rest on it";
+constexpr char kDurability[] = "a confirmed position means acks=all";
+constexpr char kGap[] = "a message that is given up would be a gap; the slot is the retry store";
+constexpr char kWindow[] =
+    "it follows from delivery.max_inflight_messages and delivery.max_inflight_bytes";
+constexpr char kBrokers[] = "set kafka.brokers";
+constexpr char kTransactions[] = "the relay does not produce in transactions";
+constexpr char kInternal[] = "the relay handles librdkafka's events itself";
+constexpr char kForeignCode[] = "it loads foreign code into the relay";
+
+constexpr Refusal kRefused[] = {
+    {"acks", kDurability},
+    {"request.required.acks", kDurability},
+    {"enable.idempotence", kOrder},
+    {"enable.gapless.guarantee", kOrder},
+    {"max.in.flight", kOrder},
+    {"max.in.flight.requests.per.connection", kOrder},
+    {"queuing.strategy", kOrder},
+    {"partitioner", "keys must be where the topic's other producers put them (murmur2)"},
+    {"message.timeout.ms", kGap},
+    {"delivery.timeout.ms", kGap},
+    {"retries", kGap},
+    {"message.send.max.retries", kGap},
+    {"delivery.report.only.error", "a position is confirmed by its delivery reports"},
+    {"allow.auto.create.topics", "set kafka.create_topics"},
+    {"queue.buffering.max.messages", kWindow},
+    {"queue.buffering.max.kbytes", kWindow},
+    {"bootstrap.servers", kBrokers},
+    {"metadata.broker.list", kBrokers},
+    {"transactional.id", kTransactions},
+    {"transaction.timeout.ms", kTransactions},
+    {"log.queue", kInternal},
+    {"enabled_events", kInternal},
+    {"opaque", kInternal},
+    {"default_topic_conf", kInternal},
+    {"dr_cb", kInternal},
+    {"dr_msg_cb", kInternal},
+    {"plugin.library.paths", kForeignCode},
+    {"interceptors", kForeignCode},
+    {"test.mock.*", "it replaces the brokers by a mock"},
+};
+
+absl::Status Invalid(std::string_view message) {
+  return Error(absl::StatusCode::kInvalidArgument, message);
+}
+
+const Refusal* FindRefusal(std::string_view property) {
+  for (const Refusal& refusal : kRefused) {
+    std::string_view name = refusal.name;
+    if (name.back() == '*' ? property.starts_with(name.substr(0, name.size() - 1))
+                           : property == name) {
+      return &refusal;
+    }
+  }
+  static constexpr Refusal kCallback = {"*_cb", kInternal};
+  return property.ends_with("_cb") ? &kCallback : nullptr;
+}
+
+// One of ours: a failure is a librdkafka without the property.
+absl::Status SetOwn(rd_kafka_conf_t* conf, const char* name, const std::string& value) {
+  char text[256];
+  if (rd_kafka_conf_set(conf, name, value.c_str(), text, sizeof text) == RD_KAFKA_CONF_OK) {
+    return absl::OkStatus();
+  }
+  return Invalid(
+      absl::StrCat("librdkafka ", rd_kafka_version_str(), " refuses ", name, ": ", text));
+}
+
+absl::Status SetForeign(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
+  const std::string key = absl::StrCat("kafka.properties: '", name, "'");
+  if (const Refusal* refusal = FindRefusal(name)) {
+    return Invalid(absl::StrCat(key, " can't be set: ", refusal->reason));
+  }
+  char text[256];
+  switch (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), text, sizeof text)) {
+    case RD_KAFKA_CONF_OK:
+      return absl::OkStatus();
+    case RD_KAFKA_CONF_UNKNOWN:
+      return Invalid(absl::StrCat(key, " is unknown to librdkafka ", rd_kafka_version_str()));
+    case RD_KAFKA_CONF_INVALID:
+      break;
+  }
+  // librdkafka's words may repeat the value.
+  if (IsSecretProperty(name)) return Invalid(absl::StrCat(key, " has an invalid value"));
+  return Invalid(absl::StrCat(key, ": ", text));
+}
+
+bool IsHostAndPort(std::string_view broker) {
+  if (const auto scheme = broker.find("://"); scheme != broker.npos) {
+    broker.remove_prefix(scheme + 3);
+  }
+  const auto colon = broker.rfind(':');
+  if (colon == broker.npos || colon == 0) return false;
+  const std::string_view host = broker.substr(0, colon);
+  if (host.find_first_of(" \t,/") != host.npos) return false;
+  // An IPv6 address needs its brackets, or its last group would be the port.
+  const bool bracketed = host.front() == '[' && host.back() == ']' && host.size() > 2;
+  if (!bracketed && host.find_first_of(":[]") != host.npos) return false;
+  std::uint32_t port = 0;
+  return absl::SimpleAtoi(ToAbsl(broker.substr(colon + 1)), &port) && port > 0 && port <= 65535;
+}
+
+absl::Status SetBrokers(rd_kafka_conf_t* conf, const Settings& settings) {
+  const auto brokers = settings.GetList("kafka.brokers");
+  if (brokers.empty()) {
+    return Invalid("kafka.brokers is empty: name at least one broker as host:port");
+  }
+  for (const std::string& broker : brokers) {
+    if (!IsHostAndPort(broker)) {
+      return Invalid(absl::StrCat("kafka.brokers: '", broker, "' is not host:port"));
+    }
+  }
+  return SetOwn(conf, "bootstrap.servers", absl::StrJoin(brokers, ","));
+}
+
+absl::Status SetProfile(rd_kafka_conf_t* conf, const Settings& settings) {
+  const std::string profile = settings.GetString("kafka.profile");
+  // Batches form while a request per partition is in flight, so lingering is not what makes them.
+  const char* linger = profile == "throughput" ? "5" : "0";
+  const char* codec = profile == "throughput" ? "zstd" : profile == "latency" ? "none" : "lz4";
+  RETURN_IF_ERROR(SetOwn(conf, "linger.ms", linger));
+  return SetOwn(conf, "compression.type", codec);
+}
+
+std::int64_t ReadInteger(rd_kafka_conf_t* conf, const char* name) {
+  char text[64];
+  std::size_t size = sizeof text;
+  std::int64_t value = 0;
+  if (rd_kafka_conf_get(conf, name, text, &size) != RD_KAFKA_CONF_OK) return 0;
+  return absl::SimpleAtoi(text, &value) ? value : 0;
+}
+
+// A bit above the relay's window, which is what holds it back; and at least one message of the
+// largest size, or that one could never enter.
+absl::Status SetQueueBounds(rd_kafka_conf_t* conf, const Settings& settings) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t messages = settings.GetInteger("delivery.max_inflight_messages");
+  if (messages < 1 || messages > kMost / 2) {
+    return Invalid(absl::StrCat("delivery.max_inflight_messages: ", messages, " is out of range"));
+  }
+  RETURN_IF_ERROR(
+      SetOwn(conf, "queue.buffering.max.messages", absl::StrCat(messages + messages / 8 + 16)));
+
+  const std::uint64_t window_kbytes = settings.GetBytes("delivery.max_inflight_bytes") / 1024;
+  const std::int64_t kbytes =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(window_kbytes, kMost / 2));
+  const std::int64_t largest = ReadInteger(conf, "message.max.bytes") / 1024 + 1;
+  return SetOwn(conf, "queue.buffering.max.kbytes", absl::StrCat(kbytes + kbytes / 4 + largest));
+}
+
+// Broker logs and quotas know the relay by its slot.
+std::string ClientId(const Settings& settings) {
+  if (settings.Find("source.slot") == nullptr) return "walpost";
+  const std::string slot = settings.GetString("source.slot");
+  return slot.empty() || slot == "walpost" ? "walpost" : absl::StrCat("walpost-", slot);
+}
+
+}  // namespace
+
+std::vector<KeySpec> ProducerKeys() {
+  return {
+      {.name = "kafka.brokers",
+       .type = KeyType::kStringList,
+       .default_value = "",
+       .help = "Brokers to start from, each host:port.",
+       .choices = {}},
+      {.name = "kafka.profile",
+       .default_value = "balanced",
+       .help = "balanced: no linger, lz4; latency: no compression either; throughput: 5 ms, zstd.",
+       .choices = {"balanced", "latency", "throughput"}},
+      {.name = "kafka.create_topics",
+       .type = KeyType::kBool,
+       .default_value = "false",
+       .help = "Create a missing topic with the broker's default partitions and replication.",
+       .choices = {}},
+      // Secret as a whole, since sasl.password is one of them.
+      {.name = "kafka.properties",
+       .type = KeyType::kTable,
+       .default_value = "",
+       .help = "Further settings of librdkafka by their own names.",
+       .choices = {},
+       .secret = true},
+  };
+}
+
+bool IsSecretProperty(std::string_view property) {
+  for (const std::string_view part :
+       {"password", "secret", "key.pem", "jaas", "sasl.oauthbearer"}) {
+    if (property.find(part) != property.npos) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings) {
+  ConfHandle conf(rd_kafka_conf_new());
+  RETURN_IF_ERROR(SetBrokers(conf.get(), settings));
+  RETURN_IF_ERROR(SetOwn(conf.get(), "client.id", ClientId(settings)));
+  RETURN_IF_ERROR(SetProfile(conf.get(), settings));
+  for (const Property& property : kDefaults) {
+    RETURN_IF_ERROR(SetOwn(conf.get(), property.name, property.value));
+  }
+  for (const auto& [name, value] : settings.GetTable("kafka.properties")) {
+    RETURN_IF_ERROR(SetForeign(conf.get(), name, value));
+  }
+  for (const Property& property : kGuarantees) {
+    RETURN_IF_ERROR(SetOwn(conf.get(), property.name, property.value));
+  }
+  RETURN_IF_ERROR(SetQueueBounds(conf.get(), settings));
+  rd_kafka_conf_set_events(conf.get(),
+                           RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+  return conf;
+}
+
+}  // namespace walpost::sink::kafka

@@ -1,0 +1,157 @@
+// walpost run: the loop around the relay. Everything that has a descriptor is polled here: Postgres, the
+// sink, the administration port, signals.
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "admin_endpoint.h"
+#include "base/log.h"
+#include "base/pq.h"
+#include "base/status.h"
+#include "build_info.h"
+#include "capture/wal/wal_source.h"
+#include "config.h"
+#include "outbox/mapper.h"
+#include "outbox/message_builder.h"
+#include "relay.h"
+#include "sink/kafka/library_version.h"
+#include "sink/sink_table.h"
+#include "status_page.h"
+#include "verbs.h"
+
+namespace walpost {
+namespace {
+
+// Before any thread starts, so that no thread of a library takes one of them.
+int BlockSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+RelayParts PartsOf(const Config& config, const sink::SinkType& sink_type, outbox::Mapper& mapper,
+                   outbox::MessageBuilder& builder, Metrics& metrics) {
+  RelayParts parts;
+  parts.make_source = [&config](bool has_streamed, MonotonicTime now) {
+    return capture::WalSource::Start(
+        {.dsn = config.dsn,
+         .slot = config.slot,
+         .publication = config.publication,
+         .tables = config.tables,
+         .phase = has_streamed ? capture::Phase::kRunning : capture::Phase::kStart},
+        now);
+  };
+  parts.make_sink = [&config, &sink_type,
+                     warned = false]() mutable -> absl::StatusOr<std::unique_ptr<sink::Sink>> {
+    ASSIGN_OR_RETURN(std::unique_ptr<sink::Sink> sink, sink_type.make(config.settings));
+    RETURN_IF_ERROR(sink->Start().status());
+    if (!sink->traits().durable && !std::exchange(warned, true)) {
+      log::Warning("this sink is not durable: what it took is confirmed and may yet be lost",
+                   {{"sink", config.sink_type}});
+    }
+    return sink;
+  };
+  parts.mapper = &mapper;
+  parts.builder = &builder;
+  parts.metrics = &metrics;
+  return parts;
+}
+
+void WaitForWork(std::vector<pollfd>& polls, MonotonicTime deadline) {
+  const absl::Duration left = std::max(absl::ZeroDuration(), deadline - MonotonicNow());
+  const timespec timeout = absl::ToTimespec(left);
+  ppoll(polls.data(), polls.size(), &timeout, nullptr);
+}
+
+// Turns until the relay has stopped. A second signal leaves at once.
+void Loop(Relay& relay, AdminEndpoint* admin, int signals) {
+  std::vector<pollfd> polls;
+  bool asked = false;
+  while (!relay.stopped()) {
+    polls.clear();
+    polls.push_back({signals, POLLIN, 0});
+    if (admin != nullptr) polls.push_back({admin->poll_fd(), POLLIN, 0});
+    relay.AppendPolls(polls);
+    MonotonicTime deadline = relay.deadline();
+    if (admin != nullptr) deadline = std::min(deadline, MonotonicNow() + admin->timeout());
+    WaitForWork(polls, deadline);
+    signalfd_siginfo signal{};
+    while (read(signals, &signal, sizeof(signal)) == sizeof(signal)) {
+      if (asked) {
+        log::Warning("asked twice to stop: leaving at once");
+        return;
+      }
+      asked = true;
+      log::Info("stopping");
+      relay.BeginStop();
+    }
+    relay.Step();
+    if (admin != nullptr) admin->Serve();
+  }
+}
+
+absl::Status Run(const Config& config) {
+  const int signals = BlockSignals();
+  const absl::Cleanup close_signals = [signals] { close(signals); };
+  prctl(PR_SET_TIMERSLACK, 10'000UL);  // nanoseconds: gathering reads wait for fractions of a millisecond
+
+  const sink::SinkType* sink_type = sink::FindSinkType(config.sink_type);
+  if (sink_type == nullptr) {
+    return Error(absl::StatusCode::kInternal, "the configuration let an unknown sink pass");
+  }
+  outbox::Mapper mapper(config.mapping);
+  ASSIGN_OR_RETURN(const std::unique_ptr<outbox::MessageBuilder> builder,
+                   outbox::MessageBuilder::Make(config.routing, config.format));
+  Metrics metrics({.version = kVersion,
+                   .commit = kCommit,
+                   .librdkafka = sink::KafkaLibraryVersion(),
+                   .libpq = PqLibraryVersion()});
+  metrics.queue_limit_messages.Set(static_cast<double>(config.max_inflight_messages));
+  Relay relay({.max_inflight_messages = config.max_inflight_messages,
+               .max_inflight_bytes = config.max_inflight_bytes,
+               .drain_timeout = config.drain_timeout,
+               .seed = std::random_device{}()},
+              PartsOf(config, *sink_type, mapper, *builder, metrics));
+  std::unique_ptr<AdminEndpoint> admin;
+  if (!config.admin_listen.empty()) {
+    ASSIGN_OR_RETURN(admin, AdminEndpoint::Listen(config.admin_listen,
+                                                  [&relay, &metrics, &config](AdminRoute route) {
+                                                    return Answer(route, relay, metrics, config.slot);
+                                                  }));
+    log::Info("listening", {{"admin", admin->address()}});
+  }
+  Loop(relay, admin.get(), signals);
+  if (!relay.stopped()) {
+    return WithExitCode(Error(absl::StatusCode::kCancelled, "stopped without draining"),
+                        ExitCode::kUndelivered);
+  }
+  return relay.outcome();
+}
+
+}  // namespace
+
+ExitCode VerbRun(const Config& config) {
+  log::Configure(config.log_level, config.log_format);
+  const absl::Status status = Run(config);
+  if (status.ok()) {
+    log::Info("stopped");
+    return ExitCode::kOk;
+  }
+  log::Failure("stopped", status);
+  return ExitCodeOf(status);
+}
+
+}  // namespace walpost

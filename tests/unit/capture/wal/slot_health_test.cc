@@ -1,0 +1,84 @@
+#include "capture/wal/slot_health.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/status.h"
+#include "status_matchers.h"
+
+namespace walpost::capture {
+namespace {
+
+using testing::StatusIs;
+
+CatalogFacts Healthy() {
+  CatalogFacts facts;
+  facts.server = {150020, "shop", "logical", Lsn(5000)};
+  facts.slot.name = "relay";
+  facts.slot.exists = true;
+  facts.slot.plugin = "pgoutput";
+  facts.slot.type = "logical";
+  facts.slot.database = "shop";
+  facts.slot.wal_status = "reserved";
+  facts.publication = {"relay", true, true, {}, {}};
+  return facts;
+}
+
+TEST(SlotHealth, AHealthySlotMayBeStreamedHeldOrNot) {
+  CatalogFacts facts = Healthy();
+  EXPECT_TRUE(Judge(facts, Phase::kStart).ok());
+  facts.slot.active = true;
+  EXPECT_TRUE(Judge(facts, Phase::kRunning).ok());
+  facts.slot.wal_status = "unreserved";  // in danger, not lost
+  EXPECT_TRUE(Judge(facts, Phase::kRunning).ok());
+}
+
+struct Case {
+  const char* message;
+  std::function<void(CatalogFacts&)> spoil;
+};
+
+TEST(SlotHealth, EachFaultHasItsMessageHintAndExitCode) {
+  const Case cases[] = {
+      {"wal_level is 'replica'", [](CatalogFacts& f) { f.server.wal_level = "replica"; }},
+      {"slot 'relay' does not exist", [](CatalogFacts& f) { f.slot.exists = false; }},
+      {"is a physical slot", [](CatalogFacts& f) { f.slot.type = "physical"; }},
+      {"uses the plugin 'test_decoding'", [](CatalogFacts& f) { f.slot.plugin = "test_decoding"; }},
+      {"belongs to database 'other', not 'shop'", [](CatalogFacts& f) { f.slot.database = "other"; }},
+      {"two_phase", [](CatalogFacts& f) { f.slot.two_phase = true; }},
+      {"publication 'relay' does not exist", [](CatalogFacts& f) { f.publication.exists = false; }},
+      {"does not publish inserts", [](CatalogFacts& f) { f.publication.publishes_insert = false; }},
+      {"does not contain the table public.outbox",
+       [](CatalogFacts& f) { f.publication.missing_tables = {{"public", "outbox"}}; }},
+      {"filters rows or columns of public.outbox",
+       [](CatalogFacts& f) { f.publication.filtered_tables = {{"public", "outbox"}}; }},
+  };
+  for (const Case& fault : cases) {
+    CatalogFacts facts = Healthy();
+    fault.spoil(facts);
+    const absl::Status at_start = Judge(facts, Phase::kStart);
+    EXPECT_THAT(at_start, StatusIs(absl::StatusCode::kFailedPrecondition, fault.message));
+    EXPECT_EQ(ExitCodeOf(at_start), ExitCode::kConfiguration) << fault.message;
+    EXPECT_NE(HintOf(at_start), "") << fault.message;
+    // What was there and is there no more: going on would confirm past rows that never came.
+    EXPECT_EQ(ExitCodeOf(Judge(facts, Phase::kRunning)), ExitCode::kData) << fault.message;
+  }
+}
+
+TEST(SlotHealth, AnInvalidatedSlotIsDataLossWheneverItIsFound) {
+  for (const Phase phase : {Phase::kStart, Phase::kRunning}) {
+    CatalogFacts facts = Healthy();
+    facts.slot.wal_status = "lost";
+    EXPECT_THAT(Judge(facts, phase),
+                StatusIs(absl::StatusCode::kFailedPrecondition, "invalidated (wal_status lost)"));
+    EXPECT_EQ(ExitCodeOf(Judge(facts, phase)), ExitCode::kData);
+    facts.slot.wal_status = "reserved";
+    facts.slot.invalidation_reason = "idle_timeout";
+    EXPECT_THAT(Judge(facts, phase),
+                StatusIs(absl::StatusCode::kFailedPrecondition, "invalidated (idle_timeout)"));
+  }
+}
+
+}  // namespace
+}  // namespace walpost::capture
