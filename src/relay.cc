@@ -75,7 +75,8 @@ void Relay::Step() {
   if (now >= stop_deadline_ && phase_ != Phase::kStopped) Finish();
 }
 
-// --- Sessions ---------------------------------------------------------------------------------------
+// --- Sessions
+// ---------------------------------------------------------------------------------------
 
 void Relay::BeginSession(MonotonicTime now) {
   tracker_ = {};
@@ -105,7 +106,8 @@ void Relay::NoteStreaming() {
 }
 
 void Relay::EndSession() {
-  // Everything before the oldest message in flight, or before the row to be handled next, is delivered.
+  // Everything before the oldest message in flight, or before the row to be handled next, is
+  // delivered.
   if (streaming_noted_) {
     if (!window_.empty()) {
       confirmer_.EndSession(window_.oldest().transaction, window_.oldest().index);
@@ -122,8 +124,8 @@ void Relay::OnSourceFailure(const absl::Status& status, MonotonicTime now) {
   least_backoff_ = source_ != nullptr && source_->server_is_stopping() ? limits::kShutdownBackoff
                                                                        : absl::ZeroDuration();
   // A password that worked before may be in rotation.
-  const bool heals = IsTransient(status) ||
-                     (has_streamed_ && status.code() == absl::StatusCode::kUnauthenticated);
+  const bool heals =
+      IsTransient(status) || (has_streamed_ && status.code() == absl::StatusCode::kUnauthenticated);
   Count();
   source_.reset();  // at once: a server that shuts down waits for it
   if (heals) {
@@ -144,9 +146,8 @@ void Relay::OnSinkFailure(const absl::Status& status, MonotonicTime now) {
 
 void Relay::BeginSettling(const absl::Status& why, MonotonicTime now) {
   last_error_ = std::string(why.message());
-  log::Warning("the session ended, recovering", {{"err", MessageOf(why)},
-                                                  {"hint", HintOf(why)},
-                                                  {"inflight", window_.messages()}});
+  log::Warning("the session ended, recovering",
+               {{"err", MessageOf(why)}, {"hint", HintOf(why)}, {"inflight", window_.messages()}});
   parts_.metrics->Reconnects(sink_failed_ ? "sink" : "source").Increment();
   phase_ = Phase::kSettling;
   wake_ = now + limits::kSettleGrace;
@@ -164,14 +165,14 @@ void Relay::Settle(MonotonicTime now) {
   wake_ = now + backoff_.Next(least_backoff_);
 }
 
-// --- Stopping ---------------------------------------------------------------------------------------
+// --- Stopping
+// ---------------------------------------------------------------------------------------
 
 void Relay::BeginStop() {
   if (stopping_) return;
   stopping_ = true;
   stop_deadline_ = std::min(stop_deadline_, parts_.clock() + options_.drain_timeout);
-  const bool streams =
-      source_ != nullptr && source_->state() == capture::SourceState::kStreaming;
+  const bool streams = source_ != nullptr && source_->state() == capture::SourceState::kStreaming;
   if (phase_ == Phase::kBackoff || (phase_ == Phase::kRunning && !streams)) Finish();
   more_ = true;
 }
@@ -221,10 +222,12 @@ void Relay::Finish() {
   phase_ = Phase::kStopped;
 }
 
-// --- One turn ---------------------------------------------------------------------------------------
+// --- One turn
+// ---------------------------------------------------------------------------------------
 
 void Relay::Run(MonotonicTime now) {
-  if (const absl::Status status = TakeReceipts(now); !status.ok()) return OnSinkFailure(status, now);
+  if (const absl::Status status = TakeReceipts(now); !status.ok())
+    return OnSinkFailure(status, now);
   if (const absl::Status status = source_->Tick(now, anything_unconfirmed()); !status.ok()) {
     return OnSourceFailure(status, now);
   }
@@ -252,8 +255,9 @@ absl::Status Relay::TakeReceipts(MonotonicTime now) {
           .Increment();
       // What was purged after a rejection says less than the rejection.
       if (failure.ok() || (IsTransient(failure) && !IsTransient(receipt.status))) {
-        failure = WithContext(receipt.status, absl::StrCat("event ", EventPosition(flight.transaction,
-                                                                                   flight.index)));
+        failure =
+            WithContext(receipt.status,
+                        absl::StrCat("event ", EventPosition(flight.transaction, flight.index)));
       }
     }
   }
@@ -284,7 +288,8 @@ void Relay::Pump(MonotonicTime now) {
     absl::StatusOr<Progress> progress = batch_done ? TakeBatch() : SubmitRow(now);
     if (!progress.ok()) {
       if (batch_done) return OnSourceFailure(progress.status(), now);
-      return sink_failed_ ? OnSinkFailure(progress.status(), now) : BeginDrain(progress.status(), now);
+      return sink_failed_ ? OnSinkFailure(progress.status(), now)
+                          : BeginDrain(progress.status(), now);
     }
     if (*progress == Progress::kNothing) return;
     if (*progress == Progress::kFull) {
@@ -308,8 +313,9 @@ absl::StatusOr<Relay::Progress> Relay::TakeBatch() {
   }
   if (cursor_ > 0) {
     parts_.metrics->Skipped(SkipReason::kReplayed).Increment(static_cast<double>(cursor_));
-    last_ = watermark::Flight{.transaction = batch_.transaction,
-                              .index = batch_.first_index + static_cast<std::uint32_t>(cursor_) - 1};
+    last_ =
+        watermark::Flight{.transaction = batch_.transaction,
+                          .index = batch_.first_index + static_cast<std::uint32_t>(cursor_) - 1};
   }
   ticket_ = tracker_.Open(static_cast<std::uint32_t>(batch_.size() - cursor_), batch_.release);
   if (const std::optional<Position> through = confirmer_.Advance(tracker_.watermark())) {

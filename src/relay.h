@@ -1,16 +1,18 @@
-// The relay: takes batches from a source, makes messages of their rows, gives them to a sink, and confirms
-// what the sink has acknowledged. All decisions on order, back-pressure, recovery and stopping are here.
+// The relay: takes batches from a source, makes messages of their rows, gives them to a sink, and
+// confirms what the sink has acknowledged. All decisions on order, back-pressure, recovery and
+// stopping are here.
 //
 //   phase      who enters it                       what is true in it
-//   kRunning   BeginSession                        source and sink exist; rows travel once it streams
-//   kSettling  a failure that a new session heals  nothing new is taken; receipts are waited for, bounded
-//   kBackoff   settled                             neither source nor sink exists
-//   kDraining  asked to stop, or a fatal failure   nothing new is submitted; the sink empties
-//   kFarewell  drained                             the source says the last confirmation
+//   kRunning   BeginSession                        source and sink exist; rows travel once it
+//   streams kSettling  a failure that a new session heals  nothing new is taken; receipts are
+//   waited for, bounded kBackoff   settled                             neither source nor sink
+//   exists kDraining  asked to stop, or a fatal failure   nothing new is submitted; the sink
+//   empties kFarewell  drained                             the source says the last confirmation
 //   kStopped   said, or the deadline passed        outcome() is final
 //
-// One recovery path: whatever fails, the session ends and a new one replays from the slot's own position.
-// Above the sink nothing is sent again; what this process knows to be delivered is passed over.
+// One recovery path: whatever fails, the session ends and a new one replays from the slot's own
+// position. Above the sink nothing is sent again; what this process knows to be delivered is passed
+// over.
 #pragma once
 
 #include <functional>
@@ -62,7 +64,7 @@ struct RelayReport {
   Lsn delivered;  // everything before it is acknowledged
   std::size_t inflight_messages = 0;
   std::size_t inflight_bytes = 0;
-  absl::Duration oldest_unacknowledged;            // since it was submitted; zero if none
+  absl::Duration oldest_unacknowledged;             // since it was submitted; zero if none
   std::optional<absl::Time> last_delivered_commit;  // commit time of the newest acknowledged event
   std::optional<capture::Identity> identity;
   std::string last_error;
@@ -111,7 +113,8 @@ class Relay {
   // Takes receipts and moves the confirmation. Returns the first failed receipt's status.
   absl::Status TakeReceipts(MonotonicTime now);
   void Landed(Ticket ticket, MonotonicTime now, absl::Time wall);
-  // Rows from source to sink until something is full, nothing is left, or it is time to look around.
+  // Rows from source to sink until something is full, nothing is left, or it is time to look
+  // around.
   void Pump(MonotonicTime now);
   absl::StatusOr<Progress> TakeBatch();
   absl::StatusOr<Progress> SubmitRow(MonotonicTime now);
@@ -130,8 +133,8 @@ class Relay {
   Backoff backoff_;
   absl::Duration least_backoff_;  // a server that shuts down is left alone for longer
   watermark::Confirmer confirmer_;
-  // The broker rejected a batch of several: up to this event the replay sends one at a time, so that the
-  // rejected one is known and no other pays for it.
+  // The broker rejected a batch of several: up to this event the replay sends one at a time, so
+  // that the rejected one is known and no other pays for it.
   std::optional<watermark::Flight> singly_until_;
   bool has_streamed_ = false;
   bool stopping_ = false;
@@ -152,8 +155,8 @@ class Relay {
   std::optional<outbox::Message> message_;  // of that row, once built: kFull doesn't build it again
   std::optional<watermark::Flight> last_;   // the row handled last
   bool full_ = false;
-  bool more_ = false;  // Step() ended because of its turn's length, not for lack of work
-  std::uint64_t events_ = 0;         // received in this session, not yet in the metrics
+  bool more_ = false;         // Step() ended because of its turn's length, not for lack of work
+  std::uint64_t events_ = 0;  // received in this session, not yet in the metrics
   capture::SourceProgress counted_;  // of this session, already in the metrics
 
   std::vector<sink::Receipt> receipts_;

@@ -193,8 +193,9 @@ absl::StatusOr<std::vector<SetupStep>> PlanSetup(const SetupRequest& request,
     ASSIGN_OR_RETURN(SetupStep table, PlanTable(request, request.tables[i], facts.tables.at(i)));
     steps.push_back(std::move(table));
   }
-  RETURN_IF_ERROR(JudgeExisting(request, facts));
+  // First, since to the judgement a partitioned table that isn't published as one is only missing.
   ASSIGN_OR_RETURN(SetupStep publication, PlanPublication(request, facts));
+  RETURN_IF_ERROR(JudgeExisting(request, facts));
   steps.push_back(std::move(publication));
   if (!request.role.empty()) {
     ASSIGN_OR_RETURN(SetupStep role, PlanRole(request, facts));

@@ -68,8 +68,8 @@ std::string StatusJson(const RelayReport& report, const std::string& slot) {
   json["oldest_unacked_seconds"] = absl::ToDoubleSeconds(report.oldest_unacknowledged);
   json["retained_wal_bytes"] = progress.retained_bytes;
   if (report.last_delivered_commit) {
-    json["last_delivered_commit"] = absl::FormatTime(
-        absl::RFC3339_full, *report.last_delivered_commit, absl::UTCTimeZone());
+    json["last_delivered_commit"] =
+        absl::FormatTime(absl::RFC3339_full, *report.last_delivered_commit, absl::UTCTimeZone());
   }
   if (!report.last_error.empty()) json["last_error"] = report.last_error;
   // An error text can hold any bytes of the other side's.

@@ -1,5 +1,5 @@
-// walpost run: the loop around the relay. Everything that has a descriptor is polled here: Postgres, the
-// sink, the administration port, signals.
+// walpost run: the loop around the relay. Everything that has a descriptor is polled here:
+// Postgres, the sink, the administration port, signals.
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -106,7 +106,8 @@ void Loop(Relay& relay, AdminEndpoint* admin, int signals) {
 absl::Status Run(const Config& config) {
   const int signals = BlockSignals();
   const absl::Cleanup close_signals = [signals] { close(signals); };
-  prctl(PR_SET_TIMERSLACK, 10'000UL);  // nanoseconds: gathering reads wait for fractions of a millisecond
+  prctl(PR_SET_TIMERSLACK,
+        10'000UL);  // nanoseconds: gathering reads wait for fractions of a millisecond
 
   const sink::SinkType* sink_type = sink::FindSinkType(config.sink_type);
   if (sink_type == nullptr) {
@@ -127,10 +128,10 @@ absl::Status Run(const Config& config) {
               PartsOf(config, *sink_type, mapper, *builder, metrics));
   std::unique_ptr<AdminEndpoint> admin;
   if (!config.admin_listen.empty()) {
-    ASSIGN_OR_RETURN(admin, AdminEndpoint::Listen(config.admin_listen,
-                                                  [&relay, &metrics, &config](AdminRoute route) {
-                                                    return Answer(route, relay, metrics, config.slot);
-                                                  }));
+    ASSIGN_OR_RETURN(admin, AdminEndpoint::Listen(
+                                config.admin_listen, [&relay, &metrics, &config](AdminRoute route) {
+                                  return Answer(route, relay, metrics, config.slot);
+                                }));
     log::Info("listening", {{"admin", admin->address()}});
   }
   Loop(relay, admin.get(), signals);

@@ -2,8 +2,9 @@
 //
 //   reader DSN SLOT PUBLICATION END_LSN PAUSE_MICROSECONDS
 //
-// After each wake it pauses, then reads until the socket is empty; it decodes nothing but the LSNs it needs to
-// know when it is done, confirms END_LSN once it has seen it, and exits. See bench/README.md.
+// After each wake it pauses, then reads until the socket is empty; it decodes nothing but the LSNs
+// it needs to know when it is done, confirms END_LSN once it has seen it, and exits. See
+// bench/README.md.
 #include <libpq-fe.h>
 #include <poll.h>
 #include <unistd.h>

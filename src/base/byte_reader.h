@@ -1,7 +1,7 @@
 // Checked reads from a byte string, big-endian as the Postgres protocol is.
 //
-// A read past the end gives nullopt and moves nothing: the caller turns it into kDataLoss. No default
-// value is ever made up.
+// A read past the end gives nullopt and moves nothing: the caller turns it into kDataLoss. No
+// default value is ever made up.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Every bound of walpost, with its reason. A queue, buffer, retry or wait without a line here is a bug.
+// Every bound of walpost, with its reason. A queue, buffer, retry or wait without a line here is a
+// bug.
 #pragma once
 
 #include <cstddef>
@@ -7,30 +8,30 @@
 
 namespace walpost::limits {
 
-// A transaction travels in batches of at most this many rows and about this many bytes: large enough
-// that per-batch work vanishes, small enough that a paused relay holds little.
+// A transaction travels in batches of at most this many rows and about this many bytes: large
+// enough that per-batch work vanishes, small enough that a paused relay holds little.
 inline constexpr std::size_t kBatchRows = 256;
-inline constexpr std::size_t kBatchBytes = 256 * 1024;
+inline constexpr std::size_t kBatchBytes = std::size_t{256} * 1024;
 
 // Frames handled before the loop looks at receipts, timers and sockets again (pg-traps T28: data
 // must never starve the status timer). At 1 µs a frame this is about 2 ms.
 inline constexpr std::size_t kFramesPerTurn = 2048;
 
-// While events come in quick succession, input gathers this long before the next read: the walsender
-// sends one packet a message, and a reader that wakes for each one halves its speed.
+// While events come in quick succession, input gathers this long before the next read: the
+// walsender sends one packet a message, and a reader that wakes for each one halves its speed.
 inline constexpr absl::Duration kGather = absl::Microseconds(200);
 // "Quick succession": at least this many frames in the last two milliseconds.
 inline constexpr std::size_t kGatherFrames = 48;
 
 // Standby status updates: by timer at most this far apart (or a third of wal_sender_timeout), soon
-// after the confirmed position moved, and never more often than kReplySpacing while it stands still:
-// a stopping server asks 45,000 times a second.
+// after the confirmed position moved, and never more often than kReplySpacing while it stands
+// still: a stopping server asks 45,000 times a second.
 inline constexpr absl::Duration kStatusInterval = absl::Seconds(10);
 inline constexpr absl::Duration kStatusSpacing = absl::Milliseconds(10);
 inline constexpr absl::Duration kReplySpacing = absl::Seconds(1);
 
-// A server that says nothing for kPeerQuiet is asked for a sign of life; after kPeerDead without any
-// byte, while being read, it counts as gone.
+// A server that says nothing for kPeerQuiet is asked for a sign of life; after kPeerDead without
+// any byte, while being read, it counts as gone.
 inline constexpr absl::Duration kPeerQuiet = absl::Seconds(10);
 inline constexpr absl::Duration kPeerDead = absl::Seconds(30);
 
@@ -53,15 +54,15 @@ inline constexpr absl::Duration kShutdownBackoff = absl::Seconds(1);
 inline constexpr std::size_t kLogValueBytes = 2048;
 
 // A configuration file, and a file that it takes a value from.
-inline constexpr std::size_t kConfigFileBytes = 1024 * 1024;
-inline constexpr std::size_t kValueFileBytes = 64 * 1024;
+inline constexpr std::size_t kConfigFileBytes = std::size_t{1024} * 1024;
+inline constexpr std::size_t kValueFileBytes = std::size_t{64} * 1024;
 // ${A:-${B:-...}}: deeper than anyone reads.
 inline constexpr int kReferenceDepth = 8;
 
-// Administration port: a scraper or two, probes and a human. A connection carries one request and lives
-// no longer than kAdminLifetime, whatever it drips in.
+// Administration port: a scraper or two, probes and a human. A connection carries one request and
+// lives no longer than kAdminLifetime, whatever it drips in.
 inline constexpr unsigned kAdminConnections = 32;
-inline constexpr std::size_t kAdminConnectionBytes = 16 * 1024;
+inline constexpr std::size_t kAdminConnectionBytes = std::size_t{16} * 1024;
 inline constexpr unsigned kAdminIdleSeconds = 5;
 inline constexpr absl::Duration kAdminLifetime = absl::Seconds(10);
 
@@ -70,20 +71,21 @@ inline constexpr absl::Duration kAdminLifetime = absl::Seconds(10);
 inline constexpr absl::Duration kSetupLockTimeout = absl::Seconds(10);
 inline constexpr absl::Duration kSetupStatementTimeout = absl::Seconds(30);
 
-// Kafka sink. One metadata request waits this long at first, and up to the longer time while a broker is
-// connected but slow. Destroying the sink may have to wait for one.
+// Kafka sink. One metadata request waits this long at first, and up to the longer time while a
+// broker is connected but slow. Destroying the sink may have to wait for one.
 inline constexpr absl::Duration kFirstMetadataTimeout = absl::Milliseconds(250);
 inline constexpr absl::Duration kMostMetadataTimeout = absl::Seconds(2);
 // Between two rounds of questions about topics that aren't known yet.
 inline constexpr absl::Duration kMetadataSpacing = absl::Milliseconds(100);
-// A topic that brokers have called unknown for this long is missing: a new one needs far less to show.
+// A topic that brokers have called unknown for this long is missing: a new one needs far less to
+// show.
 inline constexpr absl::Duration kTopicMissing = absl::Seconds(5);
 // One request to create a topic.
 inline constexpr absl::Duration kCreateTopicTimeout = absl::Seconds(10);
 // Nothing acknowledged for this long while something is outstanding: not ready.
 inline constexpr absl::Duration kSinkSilent = absl::Seconds(10);
-// A partition's acknowledgement counts as proof that its broker knows the producer this long; brokers
-// forget an idle one after a day by default.
+// A partition's acknowledgement counts as proof that its broker knows the producer this long;
+// brokers forget an idle one after a day by default.
 inline constexpr absl::Duration kPartitionProof = absl::Minutes(10);
 // Consecutive messages without a key that go to one partition, so that they form batches.
 inline constexpr std::size_t kKeylessRun = 64;
@@ -93,15 +95,15 @@ inline constexpr std::size_t kClientEventsPerTake = 1024;
 inline constexpr std::size_t kClientLogLines = 5;
 inline constexpr absl::Duration kClientLogPeriod = absl::Seconds(10);
 
-// File sink. Bytes of one write to standard output: a pipe that polls writable takes PIPE_BUF without
-// blocking.
+// File sink. Bytes of one write to standard output: a pipe that polls writable takes PIPE_BUF
+// without blocking.
 inline constexpr std::size_t kStreamWrite = 4096;
 // Bytes read at once while looking for the last whole record of a file.
-inline constexpr std::size_t kTailRead = 64 * 1024;
+inline constexpr std::size_t kTailRead = std::size_t{64} * 1024;
 
-// Outbox. Mappings kept for tables' descriptions (a new one at each change of a table), and verdicts kept
-// on topics and header names: all come from outside, so none may grow without end. Full: forgotten and
-// made anew.
+// Outbox. Mappings kept for tables' descriptions (a new one at each change of a table), and
+// verdicts kept on topics and header names: all come from outside, so none may grow without end.
+// Full: forgotten and made anew.
 inline constexpr std::size_t kMappings = 256;
 inline constexpr std::size_t kNameVerdicts = 4096;
 // A name longer than this never reaches a cache. Kafka takes topics up to 249.

@@ -1,10 +1,11 @@
 // The log: one line per event on standard error, constant text first, then key=value.
 //
-// ERROR wakes someone, WARNING is degraded but moving, INFO is lifecycle, DEBUG is for developers; there
-// is nothing per message. Never values of a row, never secrets: ids, names, LSNs, counts and sizes.
+// ERROR wakes someone, WARNING is degraded but moving, INFO is lifecycle, DEBUG is for developers;
+// there is nothing per message. Never values of a row, never secrets: ids, names, LSNs, counts and
+// sizes.
 //
-// Format `auto` is logfmt on a terminal and JSON otherwise. Control characters, ANSI escapes and invalid
-// UTF-8 in values are escaped: a row's author can't forge a line. Under systemd's journal
+// Format `auto` is logfmt on a terminal and JSON otherwise. Control characters, ANSI escapes and
+// invalid UTF-8 in values are escaped: a row's author can't forge a line. Under systemd's journal
 // (JOURNAL_STREAM names standard error) each line has its <N> priority.
 //
 // Thread: any (one write(2) a line).
@@ -36,8 +37,8 @@ struct Field {
   Field(std::string_view k, const std::string& v) : key(k), value(v) {}
   Field(std::string_view k, Lsn v) : key(k), value(FormatLsn(v)) {}
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  Field(std::string_view k, T v) : key(k), value(std::to_string(v)), number(true) {}
+  requires std::is_arithmetic_v<T> Field(std::string_view k, T v)
+      : key(k), value(std::to_string(v)), number(true) {}
 
   std::string_view key;
   std::string value;

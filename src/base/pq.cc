@@ -71,7 +71,8 @@ absl::Status WaitFor(PgSession& session, MonotonicTime deadline, std::string_vie
     return Error(absl::StatusCode::kUnavailable, absl::StrCat("timed out ", ToAbsl(what)));
   }
   pollfd ready = session.poll();
-  ::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(1000, absl::ToInt64Milliseconds(left) + 1)));
+  ::poll(&ready, 1,
+         static_cast<int>(std::min<std::int64_t>(1000, absl::ToInt64Milliseconds(left) + 1)));
   return session.Step();
 }
 
@@ -145,7 +146,8 @@ absl::StatusOr<std::unique_ptr<PgSession>> PgSession::Start(const PgOptions& opt
 
   std::unique_ptr<PgSession> session(new PgSession);
   session->connection_.reset(PQconnectStartParams(names.data(), values.data(), 1));
-  if (session->connection_ == nullptr) return absl::ResourceExhaustedError("out of memory in libpq");
+  if (session->connection_ == nullptr)
+    return absl::ResourceExhaustedError("out of memory in libpq");
   PGconn* connection = session->connection_.get();
   PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);  // for TakeSqlState
   PQsetNoticeReceiver(connection, &PgSession::OnNotice, session.get());
@@ -286,7 +288,8 @@ std::string PgSession::QuoteIdentifier(std::string_view text) const {
   return quoted ? std::string(quoted.get()) : "\"\"";
 }
 
-absl::StatusOr<std::unique_ptr<PgSession>> Connect(const PgOptions& options, absl::Duration timeout) {
+absl::StatusOr<std::unique_ptr<PgSession>> Connect(const PgOptions& options,
+                                                   absl::Duration timeout) {
   const MonotonicTime deadline = MonotonicNow() + timeout;
   ASSIGN_OR_RETURN(std::unique_ptr<PgSession> session, PgSession::Start(options));
   while (!session->idle()) RETURN_IF_ERROR(WaitFor(*session, deadline, "connecting to Postgres"));

@@ -1,11 +1,11 @@
 // libpq, wrapped once: a session that never blocks, and its results.
 //
-// Calls to libpq stand here and in capture/wal/connection, nowhere else. The loop polls poll(), calls
-// Step() when it is ready (and at least once a second: decrypted bytes can hide below the socket), and
-// takes results. Verbs that may block use Connect() and RunQuery().
+// Calls to libpq stand here and in capture/wal/connection, nowhere else. The loop polls poll(),
+// calls Step() when it is ready (and at least once a second: decrypted bytes can hide below the
+// socket), and takes results. Verbs that may block use Connect() and RunQuery().
 //
-// libpq resolves a host name while PQconnectStart runs, which blocks: sessions to a name are started
-// only while no stream is open; later ones go to the address the first one reported.
+// libpq resolves a host name while PQconnectStart runs, which blocks: sessions to a name are
+// started only while no stream is open; later ones go to the address the first one reported.
 #pragma once
 
 #include <libpq-fe.h>
@@ -27,8 +27,9 @@ namespace walpost {
 // The SQLSTATE that came with `status`, "" if none did.
 std::string SqlStateOf(const absl::Status& status);
 
-// A status for an error of the server. Codes: kUnavailable (connection lost, shutting down, slot active),
-// kUnauthenticated, kPermissionDenied, kFailedPrecondition (55000, missing objects), else kInternal.
+// A status for an error of the server. Codes: kUnavailable (connection lost, shutting down, slot
+// active), kUnauthenticated, kPermissionDenied, kFailedPrecondition (55000, missing objects), else
+// kInternal.
 absl::Status PgError(std::string_view sqlstate, std::string_view message);
 
 // Rows of one result. Values are valid as long as the object.
@@ -58,9 +59,9 @@ struct PgAddress {
 };
 
 struct PgOptions {
-  std::string dsn;                   // conninfo or URI; PG* variables, service and password files apply
-  bool replication = false;          // a logical walsender instead of an ordinary backend
-  std::optional<PgAddress> address;  // instead of the dsn's host and port
+  std::string dsn;           // conninfo or URI; PG* variables, service and password files apply
+  bool replication = false;  // a logical walsender instead of an ordinary backend
+  std::optional<PgAddress> address;          // instead of the dsn's host and port
   std::string application_name = "walpost";  // unless the dsn or PGAPPNAME names one
 };
 
@@ -89,16 +90,17 @@ class PgSession {
   // Sends one simple query. Requires: idle().
   absl::Status Send(std::string_view sql);
 
-  // The outcome of what was sent, once it is complete; afterwards the session is idle() (or in COPY BOTH).
-  // An error of the statement leaves the session usable; a broken connection is also reported by Step().
+  // The outcome of what was sent, once it is complete; afterwards the session is idle() (or in COPY
+  // BOTH). An error of the statement leaves the session usable; a broken connection is also
+  // reported by Step().
   std::optional<absl::StatusOr<PgRows>> TakeResult();
 
   bool copy_both() const { return state_ == State::kCopyBoth; }
 
   PgAddress address() const;
   int server_version() const;  // 150020 for 15.20
-  // What the server said unasked since the last call; of more than a few the newest are kept. An idle
-  // session's farewell (57P01) arrives here.
+  // What the server said unasked since the last call; of more than a few the newest are kept. An
+  // idle session's farewell (57P01) arrives here.
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
 
   std::string QuoteLiteral(std::string_view text) const;
@@ -128,7 +130,8 @@ class PgSession {
 };
 
 // Blocking, for verbs. Errors: as above, kUnavailable on time-out.
-absl::StatusOr<std::unique_ptr<PgSession>> Connect(const PgOptions& options, absl::Duration timeout);
+absl::StatusOr<std::unique_ptr<PgSession>> Connect(const PgOptions& options,
+                                                   absl::Duration timeout);
 absl::StatusOr<PgRows> RunQuery(PgSession& session, std::string_view sql, absl::Duration timeout);
 
 }  // namespace walpost

@@ -36,10 +36,10 @@ inline std::string_view MessageOf(const absl::Status& status) { return ToStd(sta
 }  // namespace walpost
 
 // Returns early with the status if `expression` isn't OK.
-#define RETURN_IF_ERROR(expression)                        \
-  do {                                                     \
-    absl::Status walpost_status_ = (expression);           \
-    if (!walpost_status_.ok()) return walpost_status_;     \
+#define RETURN_IF_ERROR(expression)                    \
+  do {                                                 \
+    absl::Status walpost_status_ = (expression);       \
+    if (!walpost_status_.ok()) return walpost_status_; \
   } while (false)
 
 // `ASSIGN_OR_RETURN(auto x, F())` declares x from a StatusOr, or returns its status.

@@ -19,16 +19,16 @@ struct Column {
   std::string name;
   std::uint32_t type_oid = 0;
   std::int32_t type_modifier = -1;
-  // Of types that aren't built in (OID >= 10000), else empty. For a domain: the base type's name, with
-  // an empty schema; for an enum and other types its own.
+  // Of types that aren't built in (OID >= 10000), else empty. For a domain: the base type's name,
+  // with an empty schema; for an enum and other types its own.
   std::string type_schema;
   std::string type_name;
 
   bool operator==(const Column&) const = default;
 };
 
-// A table as the WAL described it at that point: immutable. A later description is a new object, so the
-// address (kept alive by the shared pointer) tells whether anything changed.
+// A table as the WAL described it at that point: immutable. A later description is a new object, so
+// the address (kept alive by the shared pointer) tells whether anything changed.
 struct Relation {
   RelationOid oid;
   std::string schema;
@@ -93,7 +93,8 @@ class Batch {
 
   // Takes over the memory that the next row views.
   void Adopt(char* frame, Free release_frame) { frames_.emplace_back(frame, release_frame); }
-  // Appends a row; `values` is copied, the bytes they view must be adopted by this batch (or outlive it).
+  // Appends a row; `values` is copied, the bytes they view must be adopted by this batch (or
+  // outlive it).
   void Add(const std::shared_ptr<const Relation>& relation, std::span<const Value> values);
 
   // Empty again, capacity kept.

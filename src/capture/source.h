@@ -1,8 +1,9 @@
-// Where rows enter the relay. A Source hands out committed transactions in commit order, in batches,
-// and is told through which position everything is safely delivered. It knows nothing of brokers.
+// Where rows enter the relay. A Source hands out committed transactions in commit order, in
+// batches, and is told through which position everything is safely delivered. It knows nothing of
+// brokers.
 //
-// One Source is one session: after a failure it is destroyed and a new one starts from what the server
-// itself has stored.
+// One Source is one session: after a failure it is destroyed and a new one starts from what the
+// server itself has stored.
 //
 // Thread: loop only.
 #pragma once
@@ -32,16 +33,16 @@ enum class SourceState {
 
 // What a source knows of its server's progress, for metrics and /status.
 struct SourceProgress {
-  Lsn received;    // newest position received
-  Lsn server;      // newest end of WAL that the server announced
-  Lsn confirmed;   // last position sent as flush
-  std::uint64_t bytes = 0;           // of messages received
-  std::uint64_t transactions = 0;    // begun
-  std::uint64_t ignored_changes = 0; // of other tables or kinds
+  Lsn received;                       // newest position received
+  Lsn server;                         // newest end of WAL that the server announced
+  Lsn confirmed;                      // last position sent as flush
+  std::uint64_t bytes = 0;            // of messages received
+  std::uint64_t transactions = 0;     // begun
+  std::uint64_t ignored_changes = 0;  // of other tables or kinds
   std::uint64_t status_updates = 0;
   // As of the last check of the slot.
-  std::uint64_t retained_bytes = 0;             // from restart_lsn to the end of WAL
-  std::optional<std::int64_t> safe_wal_bytes;   // until invalidation; none: unlimited
+  std::uint64_t retained_bytes = 0;            // from restart_lsn to the end of WAL
+  std::optional<std::int64_t> safe_wal_bytes;  // until invalidation; none: unlimited
   std::string wal_status;
 };
 
@@ -49,15 +50,16 @@ class Source {
  public:
   virtual ~Source() = default;
 
-  // Appends the descriptors to be polled before the next Tick(). With `paused` the stream itself is not
-  // to be read: the server is slowed down by TCP, timers and the other connection go on.
+  // Appends the descriptors to be polled before the next Tick(). With `paused` the stream itself is
+  // not to be read: the server is slowed down by TCP, timers and the other connection go on.
   virtual void AppendPolls(std::vector<pollfd>& polls, bool paused) const = 0;
 
   // When Tick() must be called even if no descriptor is ready.
   virtual MonotonicTime deadline() const = 0;
 
-  // Serves sockets and timers; never blocks. With `anything_unconfirmed` the caller says whether events
-  // are outstanding: a server that shuts down is then let go at once (it would wait for them).
+  // Serves sockets and timers; never blocks. With `anything_unconfirmed` the caller says whether
+  // events are outstanding: a server that shuts down is then let go at once (it would wait for
+  // them).
   //
   // Errors: kUnavailable (start again after a back-off), kFailedPrecondition, kPermissionDenied,
   // kUnauthenticated, kDataLoss (stop; exit code and HINT are attached).
@@ -67,9 +69,9 @@ class Source {
   // Errors: as Tick(); kDataLoss: bytes that don't parse.
   virtual absl::StatusOr<bool> TakeBatch(MonotonicTime now, Batch& batch) = 0;
 
-  // Everything up to and including `through` is delivered. Monotonic within a session and never above
-  // what the server announced (checked: a server doesn't validate it and would skip what lies between).
-  // Cheap: the next status update says it.
+  // Everything up to and including `through` is delivered. Monotonic within a session and never
+  // above what the server announced (checked: a server doesn't validate it and would skip what lies
+  // between). Cheap: the next status update says it.
   virtual void Confirm(Position through) = 0;
 
   // Says the last confirmation and waits until the server has taken it; then state() is kStopped.

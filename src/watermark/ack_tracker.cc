@@ -22,8 +22,7 @@ Ticket AckTracker::Open(std::uint32_t count, std::optional<Position> release) {
 }
 
 absl::Status AckTracker::Ack(Ticket ticket) {
-  if (ticket < first_unacknowledged() || ticket >= next() ||
-      acknowledged_[ticket.value - base_]) {
+  if (ticket < first_unacknowledged() || ticket >= next() || acknowledged_[ticket.value - base_]) {
     return Error(absl::StatusCode::kInternal,
                  absl::StrCat("ticket ", ticket.value, " was acknowledged but is not outstanding"));
   }

@@ -1,5 +1,5 @@
-// What is outstanding at the sink: bounded in messages and in bytes, counted from the oldest message that is
-// not acknowledged, so that everything kept per message is bounded too.
+// What is outstanding at the sink: bounded in messages and in bytes, counted from the oldest
+// message that is not acknowledged, so that everything kept per message is bounded too.
 #pragma once
 
 #include <cstddef>

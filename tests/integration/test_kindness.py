@@ -66,7 +66,8 @@ def test_fast_shutdown_with_the_broker_down(window, stoppable, private_postgres,
     relay = new_relay(database, private_kafka.bootstrap, stoppable.topic, sections={
         "delivery": {"max_inflight_messages": limit if window == "full" else 100_000}})
     relay.start()
-    fill(database, [0], 10, 10)
+    # Enough keys that every partition has acknowledged once: before that it takes one message at a time.
+    fill(database, [0], 200, 10)
     database.wait_confirmed(SLOT)
     stoppable.note_fault()
     private_kafka.stop()

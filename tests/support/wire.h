@@ -1,4 +1,5 @@
-// Writes protocol bytes for tests: big-endian numbers, NUL-terminated strings; and reads golden files.
+// Writes protocol bytes for tests: big-endian numbers, NUL-terminated strings; and reads golden
+// files.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@
 namespace walpost::capture {
 namespace {
 
-// One row per table asked for. to_jsonb() makes a column that this version lacks a NULL, not an error.
+// One row per table asked for. to_jsonb() makes a column that this version lacks a NULL, not an
+// error.
 constexpr std::string_view kSql = R"(
 SELECT current_database() AS server_database,
        current_setting('wal_level') AS wal_level,
@@ -68,9 +69,10 @@ std::string CatalogSql(const PgSession& session, const CatalogQuestion& question
                     "::text, ", session.QuoteLiteral(table.name), "::text)");
   }
   // One pass, so that a name can't stand for another placeholder.
-  return absl::StrReplaceAll(ToAbsl(kSql), {{"@tables", tables},
-                                            {"@slot", session.QuoteLiteral(question.slot)},
-                                            {"@publication", session.QuoteLiteral(question.publication)}});
+  return absl::StrReplaceAll(ToAbsl(kSql),
+                             {{"@tables", tables},
+                              {"@slot", session.QuoteLiteral(question.slot)},
+                              {"@publication", session.QuoteLiteral(question.publication)}});
 }
 
 absl::StatusOr<CatalogFacts> ReadCatalog(const PgRows& rows, const CatalogQuestion& question,

@@ -17,8 +17,8 @@ struct CatalogQuestion {
   std::vector<TableName> tables;
 };
 
-// The SQL, for servers 14 and newer; columns that a version lacks come as NULL. Needs no privilege beyond
-// those of any role.
+// The SQL, for servers 14 and newer; columns that a version lacks come as NULL. Needs no privilege
+// beyond those of any role.
 std::string CatalogSql(const PgSession& session, const CatalogQuestion& question);
 
 // Errors: kInternal if the rows aren't of that query.

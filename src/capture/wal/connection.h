@@ -1,8 +1,8 @@
-// The replication connection: from connecting to the end of COPY BOTH. With base/pq the only place that
-// calls libpq.
+// The replication connection: from connecting to the end of COPY BOTH. With base/pq the only place
+// that calls libpq.
 //
-// The session's settings are pinned first (roles and databases can set others); then the server is asked
-// who it is; then START_REPLICATION at 0/0, the slot's own position.
+// The session's settings are pinned first (roles and databases can set others); then the server is
+// asked who it is; then START_REPLICATION at 0/0, the slot's own position.
 #pragma once
 
 #include <poll.h>
@@ -32,18 +32,21 @@ class Connection {
  public:
   static absl::StatusOr<std::unique_ptr<Connection>> Start(ConnectionOptions options);
 
-  // Moves the handshake on, until streaming(). Errors: as base/pq; a slot held by another process is
-  // kUnavailable with SQLSTATE 55006.
+  // Moves the handshake on, until streaming(). Errors: as base/pq; a slot held by another process
+  // is kUnavailable with SQLSTATE 55006.
   absl::Status Step();
   bool streaming() const { return phase_ == Phase::kStreaming; }
 
   // Valid once streaming().
   const Identity& identity() const { return identity_; }
-  Lsn xlogpos() const { return xlogpos_; }  // the server's flush position when asked; no resume point
+  Lsn xlogpos() const {
+    return xlogpos_;
+  }  // the server's flush position when asked; no resume point
   absl::Duration wal_sender_timeout() const { return wal_sender_timeout_; }
 
-  // The next whole frame, or nothing yet. Reads until the socket is empty, once after each Readable().
-  // Errors: kUnavailable (connection lost, walsender ended), or the server's error by SQLSTATE.
+  // The next whole frame, or nothing yet. Reads until the socket is empty, once after each
+  // Readable(). Errors: kUnavailable (connection lost, walsender ended), or the server's error by
+  // SQLSTATE.
   absl::StatusOr<std::optional<OwnedFrame>> Next();
   // The descriptor may have input: Next() will look again.
   void Readable() { maybe_input_ = true; }

@@ -4,8 +4,9 @@
 //   flush  the confirmed position: the only field that moves the slot, never checked by the server
 //   apply  = flush
 //
-// A status goes out by timer, soon after flush moved, and when the server asks; while flush stands still
-// requests are answered at most once in limits::kReplySpacing, since a stopping server asks without end.
+// A status goes out by timer, soon after flush moved, and when the server asks; while flush stands
+// still requests are answered at most once in limits::kReplySpacing, since a stopping server asks
+// without end.
 #pragma once
 
 #include "absl/time/time.h"
@@ -16,8 +17,9 @@
 namespace walpost::capture {
 
 struct FeedbackOptions {
-  Lsn confirmed_flush;                 // of the slot as the session starts: flush never falls below it
-  absl::Duration wal_sender_timeout;   // of the server; zero: it never asks, the timer runs all the same
+  Lsn confirmed_flush;  // of the slot as the session starts: flush never falls below it
+  absl::Duration
+      wal_sender_timeout;  // of the server; zero: it never asks, the timer runs all the same
 };
 
 // Thread: loop only. One per connection.
@@ -33,15 +35,16 @@ class Feedback {
   // Any byte came from the server.
   void Heard(MonotonicTime now) { heard_ = now; }
 
-  // Moves flush to `position`. CHECKs that this server announced it: a flush beyond makes the server skip
-  // what lies between, silently. A lower one than before is ignored.
+  // Moves flush to `position`. CHECKs that this server announced it: a flush beyond makes the
+  // server skip what lies between, silently. A lower one than before is ignored.
   void Confirm(Lsn position);
 
   // When the next status is due; Take() then says what to send and takes it as sent.
   MonotonicTime due() const;
   StatusUpdate Take(MonotonicTime now);
 
-  // The server has said nothing for too long although it was asked. Only meaningful while it is read.
+  // The server has said nothing for too long although it was asked. Only meaningful while it is
+  // read.
   bool dead(MonotonicTime now) const;
 
   Lsn received() const { return received_; }

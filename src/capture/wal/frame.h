@@ -3,10 +3,12 @@
 //   direction  message                layout (integers big-endian)
 //   server     XLogData        'w'    Int64 dataStart, Int64 walEnd, Int64 sendTime, payload
 //   server     Keepalive       'k'    Int64 walEnd, Int64 sendTime, Byte replyRequested
-//   client     Status update   'r'    Int64 write, Int64 flush, Int64 apply, Int64 clientTime, Byte replyRequested
+//   client     Status update   'r'    Int64 write, Int64 flush, Int64 apply, Int64 clientTime, Byte
+//   replyRequested
 //
-// For a logical stream XLogData's dataStart and walEnd are the same number, not monotonic, sometimes 0/0:
-// they serve no confirmation (pg-traps T06). Times are microseconds since 2000-01-01 00:00 UTC.
+// For a logical stream XLogData's dataStart and walEnd are the same number, not monotonic,
+// sometimes 0/0: they serve no confirmation (pg-traps T06). Times are microseconds since 2000-01-01
+// 00:00 UTC.
 #pragma once
 
 #include <cstdint>

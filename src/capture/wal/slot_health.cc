@@ -27,9 +27,10 @@ absl::Status JudgeSlot(const CatalogFacts& facts, Phase phase) {
                    "name a logical slot of the plugin pgoutput in source.slot");
   }
   if (slot.plugin != "pgoutput") {
-    return Verdict(
-        phase, absl::StrCat("slot '", slot.name, "' uses the plugin '", slot.plugin, "'"),
-        "walpost reads pgoutput: name another slot in source.slot, or create one with walpost setup");
+    return Verdict(phase,
+                   absl::StrCat("slot '", slot.name, "' uses the plugin '", slot.plugin, "'"),
+                   "walpost reads pgoutput: name another slot in source.slot, or create one with "
+                   "walpost setup");
   }
   if (slot.database != facts.server.database) {
     return Verdict(phase,
@@ -45,9 +46,10 @@ absl::Status JudgeSlot(const CatalogFacts& facts, Phase phase) {
     const std::string reason =
         slot.invalidation_reason.empty() ? "wal_status lost" : slot.invalidation_reason;
     return WithExitCode(
-        Verdict(phase, absl::StrCat("slot '", slot.name, "' was invalidated (", reason, ")"),
-                "its events are lost to it: drop it, create a new one with walpost setup, and compare "
-                "the outbox table with the topics for what is missing"),
+        Verdict(
+            phase, absl::StrCat("slot '", slot.name, "' was invalidated (", reason, ")"),
+            "its events are lost to it: drop it, create a new one with walpost setup, and compare "
+            "the outbox table with the topics for what is missing"),
         ExitCode::kData);
   }
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// Facts about a slot and its publication, and what they mean: a pure function, shared by the relay's
-// checks and the slot commands.
+// Facts about a slot and its publication, and what they mean: a pure function, shared by the
+// relay's checks and the slot commands.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct SlotFacts {
   std::string database;  // empty for a physical slot
   bool active = false;
   std::int32_t active_pid = 0;
-  std::string holder;    // application_name of active_pid, where visible
+  std::string holder;  // application_name of active_pid, where visible
   bool two_phase = false;
   std::string wal_status;           // reserved | extended | unreserved | lost
   std::string invalidation_reason;  // servers 17 and newer
@@ -55,8 +55,8 @@ struct CatalogFacts {
 // changed, and going on could confirm past rows that never came (65).
 enum class Phase { kStart, kRunning };
 
-// OK, or the first thing that forbids streaming from this slot with this publication, with HINT and exit
-// code attached. All are kFailedPrecondition. Being held by another process is not among them.
+// OK, or the first thing that forbids streaming from this slot with this publication, with HINT and
+// exit code attached. All are kFailedPrecondition. Being held by another process is not among them.
 absl::Status Judge(const CatalogFacts& facts, Phase phase);
 
 }  // namespace walpost::capture

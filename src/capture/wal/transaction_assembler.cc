@@ -49,10 +49,9 @@ absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::Begin& begin, Owne
 absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::Commit& commit, OwnedFrame&) {
   if (!open_) return DataLoss("a commit outside of a transaction");
   if (commit.commit_lsn != batch_.transaction.commit_lsn || commit.end_lsn <= commit.commit_lsn) {
-    return DataLoss(absl::StrCat("a transaction that began for ",
-                                 FormatLsn(batch_.transaction.commit_lsn), " commits at ",
-                                 FormatLsn(commit.commit_lsn), ", ending at ",
-                                 FormatLsn(commit.end_lsn)));
+    return DataLoss(absl::StrCat(
+        "a transaction that began for ", FormatLsn(batch_.transaction.commit_lsn), " commits at ",
+        FormatLsn(commit.commit_lsn), ", ending at ", FormatLsn(commit.end_lsn)));
   }
   open_ = false;
   last_commit_lsn_ = commit.commit_lsn;
@@ -116,7 +115,8 @@ absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::Truncate&, OwnedFr
   return Ignore("a truncate");
 }
 
-absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::LogicalMessage& message, OwnedFrame&) {
+absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::LogicalMessage& message,
+                                              OwnedFrame&) {
   if (message.transactional) return Ignore("a transactional message");
   ++ignored_changes_;  // non-transactional ones come at any time
   return false;

@@ -3,10 +3,11 @@
 //   stream       = { transaction | keepalive | message }
 //   transaction  = Begin [Origin] { Type | Relation | change | keepalive } Commit
 //
-// A transaction with rows of the outbox becomes one or more batches, the last with release = end_lsn. One
-// without becomes an empty batch with that release; so does a keepalive between transactions, with
-// walEnd. A keepalive inside a transaction carries at most that transaction's commit_lsn and releases
-// nothing that matters, so it makes no batch. Nothing is ever added to a position.
+// A transaction with rows of the outbox becomes one or more batches, the last with release =
+// end_lsn. One without becomes an empty batch with that release; so does a keepalive between
+// transactions, with walEnd. A keepalive inside a transaction carries at most that transaction's
+// commit_lsn and releases nothing that matters, so it makes no batch. Nothing is ever added to a
+// position.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +46,9 @@ class TransactionAssembler {
  public:
   explicit TransactionAssembler(std::vector<TableName> tables) : tables_(std::move(tables)) {}
 
-  // Takes in the message of one XLogData, whose payload must view `frame`. True: batch() is complete and
-  // must be taken before the next call.
-  // Errors: kDataLoss (doesn't parse, breaks the grammar, commits out of order).
+  // Takes in the message of one XLogData, whose payload must view `frame`. True: batch() is
+  // complete and must be taken before the next call. Errors: kDataLoss (doesn't parse, breaks the
+  // grammar, commits out of order).
   absl::StatusOr<bool> Add(const XLogData& data, OwnedFrame frame);
 
   // Likewise for a keepalive; never fails.
@@ -57,7 +58,7 @@ class TransactionAssembler {
   void Take(Batch& batch);
 
   bool inside_transaction() const { return open_; }
-  Lsn last_end_lsn() const { return last_end_lsn_; }        // of the newest transaction received whole
+  Lsn last_end_lsn() const { return last_end_lsn_; }  // of the newest transaction received whole
   std::uint64_t transactions() const { return transactions_; }
   std::uint64_t ignored_changes() const { return ignored_changes_; }
 
@@ -79,7 +80,8 @@ class TransactionAssembler {
   const std::vector<TableName> tables_;
   pgoutput::Decoder decoder_;
   pgoutput::RelationCache relations_;
-  // The last relation asked about, and the answer: one comparison per row instead of two of strings.
+  // The last relation asked about, and the answer: one comparison per row instead of two of
+  // strings.
   std::shared_ptr<const Relation> asked_;
   bool asked_is_outbox_ = false;
 

@@ -36,9 +36,10 @@ absl::Status Classified(const absl::Status& status) {
 absl::Status ClassifiedMidStream(const absl::Status& status) {
   if (status.code() != absl::StatusCode::kFailedPrecondition) return Classified(status);
   return WithExitCode(
-      WithHint(status,
-               "the server can't decode past this point: slot and publication must be those that were "
-               "there when the events were committed"),
+      WithHint(
+          status,
+          "the server can't decode past this point: slot and publication must be those that were "
+          "there when the events were committed"),
       ExitCode::kData);
 }
 
@@ -163,12 +164,14 @@ absl::Status WalSource::HandleNotices() {
     // From version 18 on a missing publication is only this warning: rows are skipped silently.
     if (notice.sqlstate == "55000" && notice.message.find("publication") != std::string::npos) {
       return WithExitCode(
-          WithHint(Error(absl::StatusCode::kFailedPrecondition, notice.message),
-                   "rows committed while it was missing were not sent: compare the outbox table with "
-                   "the topics, then create the publication and a new slot with walpost setup"),
+          WithHint(
+              Error(absl::StatusCode::kFailedPrecondition, notice.message),
+              "rows committed while it was missing were not sent: compare the outbox table with "
+              "the topics, then create the publication and a new slot with walpost setup"),
           ExitCode::kData);
     }
-    log::Warning("notice from the server", {{"sqlstate", notice.sqlstate}, {"text", notice.message}});
+    log::Warning("notice from the server",
+                 {{"sqlstate", notice.sqlstate}, {"text", notice.message}});
   }
   return absl::OkStatus();
 }
@@ -179,7 +182,8 @@ absl::Status WalSource::ServeStream(MonotonicTime now) {
   RETURN_IF_ERROR(HandleNotices());
   if (connection_->flush_pending()) RETURN_IF_ERROR(connection_->Flush());
   // A status that is still on its way says enough; the next one will say more.
-  if (now >= feedback_->due() && !connection_->flush_pending()) RETURN_IF_ERROR(SayStatus(now, false));
+  if (now >= feedback_->due() && !connection_->flush_pending())
+    RETURN_IF_ERROR(SayStatus(now, false));
   return absl::OkStatus();
 }
 
@@ -264,8 +268,8 @@ void WalSource::CloseStream() {
 }
 
 absl::Status WalSource::ServeStopping(MonotonicTime now) {
-  // The server reads the status only when it isn't stuck in sending: take and drop what comes. Dropped rows
-  // are unconfirmed and come again.
+  // The server reads the status only when it isn't stuck in sending: take and drop what comes.
+  // Dropped rows are unconfirmed and come again.
   connection_->Readable();
   if (connection_->flush_pending()) RETURN_IF_ERROR(connection_->Flush());
   for (std::size_t i = 0; i < limits::kFramesPerTurn; ++i) {

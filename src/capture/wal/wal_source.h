@@ -1,12 +1,14 @@
-// The Source that reads Postgres's WAL: one ordinary connection that checks and watches, one replication
-// connection that streams.
+// The Source that reads Postgres's WAL: one ordinary connection that checks and watches, one
+// replication connection that streams.
 //
 //   state        who enters it                         what is true in it
 //   kConnecting  the constructor                       the watch connects, then the stream
 //   kStandby     the slot is active elsewhere          only the watch, asking every 500 ms
 //   kStreaming   START_REPLICATION answered            batches come; the watch checks every 10 s
-//   kStopping    BeginStop() while streaming           the last status is said; input is discarded until the
-//                                                      slot's confirmed_flush_lsn shows that it arrived
+//   kStopping    BeginStop() while streaming           the last status is said; input is discarded
+//   until the
+//                                                      slot's confirmed_flush_lsn shows that it
+//                                                      arrived
 //   kStopped     that proof, or nothing to prove       no stream is open
 #pragma once
 
@@ -30,7 +32,8 @@ struct WalSourceOptions {
   std::string slot;
   std::string publication;
   std::vector<TableName> tables;
-  Phase phase = Phase::kStart;  // kRunning once this process has streamed: what is missing then vanished
+  Phase phase =
+      Phase::kStart;  // kRunning once this process has streamed: what is missing then vanished
 };
 
 class WalSource : public Source {

@@ -104,10 +104,11 @@ void Watch::CurrentEnded(const absl::Status& status, MonotonicTime now) {
 
 absl::Status Watch::Ask(PgSession& session) {
   // The session idles for long, and nothing may kill it for that.
-  return session.Send(absl::StrCat(
-      "SET idle_session_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET statement_timeout = ",
-      absl::ToInt64Milliseconds(limits::kConnectTimeout), "; ",
-      CatalogSql(session, options_.question)));
+  return session.Send(
+      absl::StrCat("SET idle_session_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET "
+                   "statement_timeout = ",
+                   absl::ToInt64Milliseconds(limits::kConnectTimeout), "; ",
+                   CatalogSql(session, options_.question)));
 }
 
 absl::Status Watch::TakeAnswer(PgSession& session, bool& answered) {

@@ -1,10 +1,10 @@
-// The ordinary connection beside the stream: it looks at slot and publication, and it tells when the
-// server shuts down.
+// The ordinary connection beside the stream: it looks at slot and publication, and it tells when
+// the server shuts down.
 //
-// Why it must stay open: a relay that pauses reading can't see the walsender's keepalives, and a stopping
-// server waits for a walsender whose events are not confirmed. An ordinary session ends with 57P01 within
-// milliseconds of a fast shutdown. A smart shutdown waits for it and only refuses new ones (57P03), so it
-// is reopened at each check, the new one before the old one closes.
+// Why it must stay open: a relay that pauses reading can't see the walsender's keepalives, and a
+// stopping server waits for a walsender whose events are not confirmed. An ordinary session ends
+// with 57P01 within milliseconds of a fast shutdown. A smart shutdown waits for it and only refuses
+// new ones (57P03), so it is reopened at each check, the new one before the old one closes.
 #pragma once
 
 #include <poll.h>
@@ -35,15 +35,15 @@ class Watch {
   // Begins the first session. Errors: as PgSession::Start.
   absl::Status Start(MonotonicTime now);
 
-  // Serves both sessions, begins what is due. An error only before the first facts: after that a session
-  // that can't be had is tried again, and lost() tells.
+  // Serves both sessions, begins what is due. An error only before the first facts: after that a
+  // session that can't be had is tried again, and lost() tells.
   absl::Status Tick(MonotonicTime now);
 
   // The outcome of the newest check, once per check.
   std::optional<CatalogFacts> TakeFacts() { return std::exchange(facts_, std::nullopt); }
 
-  // Looks again on the open session after `wait` (a standby's rhythm), or reopens at the next check (the
-  // rhythm of a stream).
+  // Looks again on the open session after `wait` (a standby's rhythm), or reopens at the next check
+  // (the rhythm of a stream).
   void LookAgain(MonotonicTime at) { look_again_ = at; }
   void ReopenAt(MonotonicTime at) { reopen_ = at; }
 

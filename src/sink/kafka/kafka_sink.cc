@@ -1,5 +1,9 @@
 #include "sink/kafka/kafka_sink.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -151,7 +151,7 @@ TEST_F(AdminEndpointTest, HeadHasNoBody) {
 
 TEST_F(AdminEndpointTest, OtherPathsAreNotFoundAndNotEchoed) {
   for (const char* path : {"/", "/metricsx", "/METRICS", "/livez/", "/../etc/passwd", "//metrics",
-                           "/%6detrics%00", "/<script>"}) {
+                           "/metrics%2f", "/<script>"}) {
     EXPECT_THAT(Request("GET", path), AllOf(StartsWith("HTTP/1.1 404 "), Not(HasSubstr("script"))))
         << path;
   }

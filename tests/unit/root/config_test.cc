@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "status_is.h"
@@ -111,8 +112,8 @@ TEST_F(ConfigTest, TablesTakeTheSchemaPublicWhereNoneIsNamed) {
 }
 
 TEST_F(ConfigTest, TableNamesAreChecked) {
-  for (const std::string name :
-       {"", ".", "a.", ".b", "a.b.c", "\"a\".b", std::string(64, 'x').c_str()}) {
+  for (const std::string& name :
+       std::vector<std::string>{"", ".", "a.", ".b", "a.b.c", "\"a\".b", std::string(64, 'x')}) {
     EXPECT_THAT(
         Refusal("source.table", name),
         StatusIs(kInvalid, HasSubstr("source.table (flag): '" + name + "' is no table name")));
@@ -124,12 +125,13 @@ TEST_F(ConfigTest, TableNamesAreChecked) {
 }
 
 TEST_F(ConfigTest, SlotNamesAreThoseOfPostgres) {
-  for (const std::string name : {"a", "orders_2", "0", "_", std::string(63, 'x').c_str()}) {
+  for (const std::string& name :
+       std::vector<std::string>{"a", "orders_2", "0", "_", std::string(63, 'x')}) {
     With("source.slot", name);
     EXPECT_EQ(Loaded().slot, name);
   }
-  for (const std::string name :
-       {"", "Orders", "a-b", "a b", "a'b", "sl\xC3\xB6t", std::string(64, 'x').c_str()}) {
+  for (const std::string& name : std::vector<std::string>{"", "Orders", "a-b", "a b", "a'b",
+                                                          "sl\xC3\xB6t", std::string(64, 'x')}) {
     EXPECT_THAT(Refusal("source.slot", name), StatusIs(kInvalid, HasSubstr("is no slot name")))
         << name;
   }

@@ -1,4 +1,5 @@
-// The relay stepped by hand: a source and a sink that do as they are told, and a clock that stands still.
+// The relay stepped by hand: a source and a sink that do as they are told, and a clock that stands
+// still.
 #include "relay.h"
 
 #include <gtest/gtest.h>
@@ -18,12 +19,15 @@ namespace {
 using capture::SourceState;
 using testing::StatusIs;
 
-const auto kRelation = std::make_shared<const capture::Relation>(capture::Relation{
-    RelationOid(1),
-    "public",
-    "outbox",
-    {{"id", 25, -1, "", ""}, {"aggregate_type", 25, -1, "", ""}, {"aggregate_id", 25, -1, "", ""},
-     {"event_type", 25, -1, "", ""}, {"payload", 25, -1, "", ""}}});
+const auto kRelation =
+    std::make_shared<const capture::Relation>(capture::Relation{RelationOid(1),
+                                                                "public",
+                                                                "outbox",
+                                                                {{"id", 25, -1, "", ""},
+                                                                 {"aggregate_type", 25, -1, "", ""},
+                                                                 {"aggregate_id", 25, -1, "", ""},
+                                                                 {"event_type", 25, -1, "", ""},
+                                                                 {"payload", 25, -1, "", ""}}});
 
 // A transaction as the server has it: rows are event ids; "" is a row that can't be an event.
 struct ServerTransaction {
@@ -63,7 +67,8 @@ class FakeSource : public capture::Source {
   absl::StatusOr<bool> TakeBatch(MonotonicTime, capture::Batch& batch) override {
     batch.Clear();
     while (next_ < world_.wal.size() && world_.wal[next_].end_lsn <= world_.confirmed) ++next_;
-    if (state_ != SourceState::kStreaming || next_ == world_.wal.size() || hold_rows == 0) return false;
+    if (state_ != SourceState::kStreaming || next_ == world_.wal.size() || hold_rows == 0)
+      return false;
     --hold_rows;
     const ServerTransaction& transaction = world_.wal[next_];
     batch.transaction = {Lsn(transaction.commit_lsn), Xid(7), absl::FromUnixSeconds(1)};
@@ -171,7 +176,8 @@ class RelayTest : public ::testing::Test {
   }
   void Start(std::size_t window = 100) {
     RelayParts parts;
-    parts.make_source = [this](bool, MonotonicTime) -> absl::StatusOr<std::unique_ptr<capture::Source>> {
+    parts.make_source = [this](bool,
+                               MonotonicTime) -> absl::StatusOr<std::unique_ptr<capture::Source>> {
       ++world_.sessions;
       return std::make_unique<FakeSource>(world_);
     };
@@ -289,7 +295,8 @@ TEST_F(RelayTest, WhatWasNotAcknowledgedWithinTheGraceComesAgain) {
   EXPECT_EQ(world_.sessions, 2);
   sink().AcknowledgeAll();
   Turn();
-  EXPECT_EQ(world_.delivered, (Ids{"a", "c", "b", "c"}));  // the prefix is known, what lies behind the hole isn't
+  EXPECT_EQ(world_.delivered,
+            (Ids{"a", "c", "b", "c"}));  // the prefix is known, what lies behind the hole isn't
   EXPECT_EQ(world_.confirmed, 148U);
 }
 
@@ -345,7 +352,8 @@ TEST_F(RelayTest, AnotherHistoryIsNotPassedOver) {
 
 TEST_F(RelayTest, WhatARetryCannotHealStopsWithItsReason) {
   Start();
-  source().failure = WithExitCode(absl::FailedPreconditionError("slot 'relay' does not exist"), ExitCode::kData);
+  source().failure =
+      WithExitCode(absl::FailedPreconditionError("slot 'relay' does not exist"), ExitCode::kData);
   Turn();
   ASSERT_TRUE(relay_->stopped());
   EXPECT_THAT(relay_->outcome(), StatusIs(absl::StatusCode::kFailedPrecondition, "slot 'relay'"));

@@ -93,14 +93,16 @@ TEST(AckTracker, KeepalivesBehindOneStuckMessageDoNotPileUp) {
   EXPECT_EQ(tracker.releases(), 0U);
 }
 
-// Every way to cut up to six messages into batches, with and without releases and keepalives, in every order
-// of acknowledgement, against the definition: the release of the longest acknowledged prefix.
+// Every way to cut up to six messages into batches, with and without releases and keepalives, in
+// every order of acknowledgement, against the definition: the release of the longest acknowledged
+// prefix.
 struct Step {
   std::uint32_t count;
   bool releases;
 };
 
-std::optional<Position> Defined(const std::vector<Step>& steps, const std::vector<bool>& acknowledged) {
+std::optional<Position> Defined(const std::vector<Step>& steps,
+                                const std::vector<bool>& acknowledged) {
   std::size_t prefix = 0;
   while (prefix < acknowledged.size() && acknowledged[prefix]) ++prefix;
   std::optional<Position> result;
@@ -118,7 +120,8 @@ void CheckAllOrders(const std::vector<Step>& steps, std::size_t messages) {
   do {
     AckTracker tracker;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      tracker.Open(steps[i].count, steps[i].releases ? std::optional(Position(100 * (i + 1))) : std::nullopt);
+      tracker.Open(steps[i].count,
+                   steps[i].releases ? std::optional(Position(100 * (i + 1))) : std::nullopt);
     }
     std::vector<bool> acknowledged(messages, false);
     ASSERT_EQ(tracker.watermark(), Defined(steps, acknowledged));

@@ -10,8 +10,8 @@
 
 namespace walpost::capture::pgoutput {
 
-// Thread: loop only. Reuses its memory: what Decode() returned is valid until the next call, and not
-// longer than `bytes`.
+// Thread: loop only. Reuses its memory: what Decode() returned is valid until the next call, and
+// not longer than `bytes`.
 class Decoder {
  public:
   // Errors: kDataLoss. Streamed and two-phase messages, which were not asked for, are errors too.

@@ -86,13 +86,13 @@ struct LogicalMessage {
   std::string_view content;
 };
 
-// Only from servers of version 18, which send it for a transaction that already rolled back although
-// streaming is off (pg-traps T31).
+// Only from servers of version 18, which send it for a transaction that already rolled back
+// although streaming is off (pg-traps T31).
 struct StreamAbort {
   Xid xid;
 };
 
-using Message = std::variant<Begin, Commit, Origin, RelationDescription, Type, Insert, Update, Delete,
-                             Truncate, LogicalMessage, StreamAbort>;
+using Message = std::variant<Begin, Commit, Origin, RelationDescription, Type, Insert, Update,
+                             Delete, Truncate, LogicalMessage, StreamAbort>;
 
 }  // namespace walpost::capture::pgoutput

@@ -18,8 +18,8 @@ class RelationCache {
  public:
   void Learn(const Type& type);
 
-  // Replaces what was known of that table. An identical repeat (ANALYZE and the like cause them) keeps the
-  // object, so that whoever mapped it need not map it again.
+  // Replaces what was known of that table. An identical repeat (ANALYZE and the like cause them)
+  // keeps the object, so that whoever mapped it need not map it again.
   void Learn(const RelationDescription& description);
 
   // Null if the server has not described it. Valid until the next Learn().

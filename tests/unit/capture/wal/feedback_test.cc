@@ -10,7 +10,8 @@ namespace {
 class FeedbackTest : public ::testing::Test {
  protected:
   Feedback Make(absl::Duration wal_sender_timeout = absl::Minutes(1)) {
-    return Feedback({.confirmed_flush = Lsn(1000), .wal_sender_timeout = wal_sender_timeout}, start_);
+    return Feedback({.confirmed_flush = Lsn(1000), .wal_sender_timeout = wal_sender_timeout},
+                    start_);
   }
   const MonotonicTime start_ = MonotonicTime(1'000'000'000);
 };

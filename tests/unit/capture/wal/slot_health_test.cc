@@ -45,14 +45,19 @@ TEST(SlotHealth, EachFaultHasItsMessageHintAndExitCode) {
       {"slot 'relay' does not exist", [](CatalogFacts& f) { f.slot.exists = false; }},
       {"is a physical slot", [](CatalogFacts& f) { f.slot.type = "physical"; }},
       {"uses the plugin 'test_decoding'", [](CatalogFacts& f) { f.slot.plugin = "test_decoding"; }},
-      {"belongs to database 'other', not 'shop'", [](CatalogFacts& f) { f.slot.database = "other"; }},
+      {"belongs to database 'other', not 'shop'",
+       [](CatalogFacts& f) { f.slot.database = "other"; }},
       {"two_phase", [](CatalogFacts& f) { f.slot.two_phase = true; }},
       {"publication 'relay' does not exist", [](CatalogFacts& f) { f.publication.exists = false; }},
       {"does not publish inserts", [](CatalogFacts& f) { f.publication.publishes_insert = false; }},
       {"does not contain the table public.outbox",
-       [](CatalogFacts& f) { f.publication.missing_tables = {{"public", "outbox"}}; }},
+       [](CatalogFacts& f) {
+         f.publication.missing_tables = {{"public", "outbox"}};
+       }},
       {"filters rows or columns of public.outbox",
-       [](CatalogFacts& f) { f.publication.filtered_tables = {{"public", "outbox"}}; }},
+       [](CatalogFacts& f) {
+         f.publication.filtered_tables = {{"public", "outbox"}};
+       }},
   };
   for (const Case& fault : cases) {
     CatalogFacts facts = Healthy();

@@ -37,13 +37,21 @@ class AssemblerTest : public ::testing::Test {
   }
   absl::StatusOr<bool> Describe(std::uint32_t oid, const char* name, int columns = 1) {
     Wire wire;
-    wire.Byte('R').Int32(oid).Text("public").Text(name).Byte('d').Int16(static_cast<std::uint16_t>(columns));
+    wire.Byte('R').Int32(oid).Text("public").Text(name).Byte('d').Int16(
+        static_cast<std::uint16_t>(columns));
     for (int i = 0; i < columns; ++i) wire.Byte(0).Text("c").Int32(25).Int32(0xFFFFFFFF);
     return Send(wire.bytes());
   }
   absl::StatusOr<bool> Insert(std::uint32_t oid, std::string_view value = "v") {
-    return Send(Wire().Byte('I').Int32(oid).Byte('N').Int16(1).Byte('t')
-                    .Int32(static_cast<std::uint32_t>(value.size())).Raw(value).bytes());
+    return Send(Wire()
+                    .Byte('I')
+                    .Int32(oid)
+                    .Byte('N')
+                    .Int16(1)
+                    .Byte('t')
+                    .Int32(static_cast<std::uint32_t>(value.size()))
+                    .Raw(value)
+                    .bytes());
   }
   void MustBe(const absl::StatusOr<bool>& complete, bool expected) {
     ASSERT_TRUE(complete.ok()) << complete.status();
@@ -153,7 +161,8 @@ TEST_F(AssemblerTest, RowsAreReadByTheDescriptionThatPrecedesThem) {
   MustBe(Describe(kOutbox, "outbox", 1), false);
   MustBe(Insert(kOutbox), false);
   MustBe(Describe(kOutbox, "outbox", 2), false);
-  EXPECT_THAT(Insert(kOutbox), StatusIs(absl::StatusCode::kDataLoss, "a row of 1 values for public.outbox of 2"));
+  EXPECT_THAT(Insert(kOutbox),
+              StatusIs(absl::StatusCode::kDataLoss, "a row of 1 values for public.outbox of 2"));
 }
 
 TEST_F(AssemblerTest, ARenamedTableIsNoLongerTheOutbox) {

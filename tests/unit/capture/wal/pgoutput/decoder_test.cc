@@ -79,8 +79,8 @@ TEST_P(GoldenDecoder, FirstInsertHasTheValuesOfTheRow) {
     if (insert == nullptr) continue;
     ASSERT_EQ(insert->values.size(), 6U);
     EXPECT_EQ(insert->values[0].kind, binary ? Value::Kind::kBinary : Value::Kind::kText);
-    EXPECT_EQ(insert->values[0].bytes, binary ? std::string(15, '\0') + "\1"
-                                              : "00000000-0000-0000-0000-000000000001");
+    EXPECT_EQ(insert->values[0].bytes,
+              binary ? std::string(15, '\0') + "\1" : "00000000-0000-0000-0000-000000000001");
     EXPECT_EQ(insert->values[2].bytes, "4711");
     EXPECT_EQ(insert->values[4].bytes,
               std::string(binary ? "\1" : "") + R"({"a": [1.50, "ü"], "b": 1})");
@@ -91,7 +91,9 @@ TEST_P(GoldenDecoder, FirstInsertHasTheValuesOfTheRow) {
 
 // Bytes that no server would send on purpose.
 
-Wire Tuple(int columns) { return Wire().Byte('I').Int32(1).Byte('N').Int16(static_cast<std::uint16_t>(columns)); }
+Wire Tuple(int columns) {
+  return Wire().Byte('I').Int32(1).Byte('N').Int16(static_cast<std::uint16_t>(columns));
+}
 
 TEST(Decoder, EmptyTextIsNotNull) {
   Decoder decoder;
@@ -106,13 +108,13 @@ TEST(Decoder, EmptyTextIsNotNull) {
 TEST(Decoder, MalformedTuplesAreErrors) {
   Decoder decoder;
   const std::string malformed[] = {
-      Tuple(1).bytes(),                                   // a column missing
-      Tuple(-1).bytes(),                                  // a negative count
-      Tuple(1).Byte('t').Int32(5).Raw("four").bytes(),    // a length beyond the message
-      Tuple(1).Byte('t').Int32(0x80000000).bytes(),       // a negative length
-      Tuple(1).Byte('b').Int32(0x7FFFFFFF).bytes(),       // a length that must not be allocated
-      Tuple(1).Byte('x').bytes(),                         // an unknown kind
-      Tuple(0).Byte('n').bytes(),                         // more than was announced
+      Tuple(1).bytes(),                                      // a column missing
+      Tuple(-1).bytes(),                                     // a negative count
+      Tuple(1).Byte('t').Int32(5).Raw("four").bytes(),       // a length beyond the message
+      Tuple(1).Byte('t').Int32(0x80000000).bytes(),          // a negative length
+      Tuple(1).Byte('b').Int32(0x7FFFFFFF).bytes(),          // a length that must not be allocated
+      Tuple(1).Byte('x').bytes(),                            // an unknown kind
+      Tuple(0).Byte('n').bytes(),                            // more than was announced
       Wire().Byte('I').Int32(1).Byte('K').Int16(0).bytes(),  // a key tuple in an insert
   };
   for (const std::string& bytes : malformed) {
@@ -124,23 +126,27 @@ TEST(Decoder, HugeCountsAreReadNotAllocated) {
   Decoder decoder;
   EXPECT_THAT(decoder.Decode(Wire().Byte('T').Int32(0xFFFFFFFF).Byte(0).bytes()),
               StatusIs(absl::StatusCode::kDataLoss, "type 'T'"));
-  EXPECT_THAT(decoder.Decode(Wire().Byte('R').Int32(1).Text("").Text("t").Byte('d').Int16(0x7FFF).bytes()),
-              StatusIs(absl::StatusCode::kDataLoss, "type 'R'"));
+  EXPECT_THAT(
+      decoder.Decode(Wire().Byte('R').Int32(1).Text("").Text("t").Byte('d').Int16(0x7FFF).bytes()),
+      StatusIs(absl::StatusCode::kDataLoss, "type 'R'"));
 }
 
 TEST(Decoder, WhatWasNotAskedForIsAnErrorNotSkipped) {
   Decoder decoder;
   for (const char kind : {'S', 'E', 'c'}) {
-    EXPECT_THAT(decoder.Decode(std::string(1, kind)), StatusIs(absl::StatusCode::kDataLoss, "streamed"));
+    EXPECT_THAT(decoder.Decode(std::string(1, kind)),
+                StatusIs(absl::StatusCode::kDataLoss, "streamed"));
   }
   for (const char kind : {'b', 'P', 'K', 'r', 'p'}) {
-    EXPECT_THAT(decoder.Decode(std::string(1, kind)), StatusIs(absl::StatusCode::kDataLoss, "two-phase"));
+    EXPECT_THAT(decoder.Decode(std::string(1, kind)),
+                StatusIs(absl::StatusCode::kDataLoss, "two-phase"));
   }
   EXPECT_THAT(decoder.Decode("Z"), StatusIs(absl::StatusCode::kDataLoss, "unknown"));
   EXPECT_THAT(decoder.Decode(""), StatusIs(absl::StatusCode::kDataLoss, "empty"));
 }
 
-// Version 18 sends an abort for a transaction that rolled back, streaming off or not (pg-traps T31).
+// Version 18 sends an abort for a transaction that rolled back, streaming off or not (pg-traps
+// T31).
 TEST(Decoder, StreamAbortInBothLengths) {
   Decoder decoder;
   EXPECT_TRUE(decoder.Decode(Wire().Byte('A').Int32(7).Int32(8).bytes()).ok());
@@ -150,8 +156,13 @@ TEST(Decoder, StreamAbortInBothLengths) {
 
 TEST(Decoder, LsnsAreUnsigned) {
   Decoder decoder;
-  const auto message =
-      decoder.Decode(Wire().Byte('C').Byte(0).Int64(0xFFFFFFFFFFFFFFF0).Int64(0xFFFFFFFFFFFFFFFF).Int64(0).bytes());
+  const auto message = decoder.Decode(Wire()
+                                          .Byte('C')
+                                          .Byte(0)
+                                          .Int64(0xFFFFFFFFFFFFFFF0)
+                                          .Int64(0xFFFFFFFFFFFFFFFF)
+                                          .Int64(0)
+                                          .bytes());
   ASSERT_TRUE(message.ok());
   EXPECT_EQ(std::get<Commit>(*message).end_lsn, Lsn(0xFFFFFFFFFFFFFFFF));
 }
