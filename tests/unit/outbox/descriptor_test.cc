@@ -22,9 +22,9 @@ using google::protobuf::DescriptorProto;
 using google::protobuf::FieldDescriptorProto;
 using google::protobuf::FileDescriptorProto;
 using google::protobuf::FileDescriptorSet;
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kFile[] = "walpost/v1/envelope.proto";
 
@@ -94,7 +94,7 @@ TEST(Descriptor, KeepsWhatEveryReleasePromised) {
 }
 
 // The comparison itself: each change that would break a consumer is seen, additions are not.
-class DescriptorChange : public testing::Test {
+class DescriptorChange : public ::testing::Test {
  protected:
   std::vector<std::string> After(const std::function<void(FileDescriptorProto&)>& change) {
     FileDescriptorProto changed = Current();

@@ -12,7 +12,7 @@
 namespace walpost::outbox {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const MessageHeader kHeaders[] = {{"x-tenant", "t1"}, {"x-empty", ""}};
 

@@ -13,9 +13,9 @@
 namespace walpost::outbox {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 Headers HeadersOf(const Event& event) {
@@ -25,7 +25,7 @@ Headers HeadersOf(const Event& event) {
 }
 
 // Each shape's row comes once as text and once in binary, and must give the same event.
-class MapperShapes : public testing::TestWithParam<Form> {
+class MapperShapes : public ::testing::TestWithParam<Form> {
  protected:
   Event Map(const GoldenRow& golden, MappingOptions options = {}) {
     mapper_ = std::make_unique<Mapper>(std::move(options));
@@ -38,7 +38,7 @@ class MapperShapes : public testing::TestWithParam<Form> {
   std::unique_ptr<Mapper> mapper_;
   std::optional<TestRow> row_;
 };
-INSTANTIATE_TEST_SUITE_P(Forms, MapperShapes, testing::Values(Form::kText, Form::kBinary),
+INSTANTIATE_TEST_SUITE_P(Forms, MapperShapes, ::testing::Values(Form::kText, Form::kBinary),
                          [](const auto& instance) {
                            return instance.param == Form::kText ? "text" : "binary";
                          });
@@ -132,7 +132,7 @@ TEST_P(MapperShapes, G) {
   EXPECT_EQ(event.content_type, "application/json");
 }
 
-class MapperTest : public testing::Test {
+class MapperTest : public ::testing::Test {
  protected:
   absl::StatusOr<Event> Map(TestRow& row) { return mapper_.Map(row.row()); }
 

@@ -7,8 +7,8 @@
 namespace walpost::outbox {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 // The column a field is taken from: "" for none, "='…'" for a constant.
 std::string ColumnFor(const MappingPlan& plan, Field field) {

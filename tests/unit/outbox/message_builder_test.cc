@@ -10,10 +10,10 @@
 namespace walpost::outbox {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
-class MessageBuilderTest : public testing::Test {
+class MessageBuilderTest : public ::testing::Test {
  protected:
   MessageBuilderTest() {
     event_.event_id = "e-1";

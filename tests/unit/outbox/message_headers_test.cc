@@ -11,7 +11,7 @@
 namespace walpost::outbox {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 

@@ -10,7 +10,7 @@
 namespace walpost::outbox {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(NamePatterns, MatchWholeNamesOnly) {
   auto patterns = NamePatterns::Make("key", {"x-.*", "tenant"}).value();

@@ -10,8 +10,8 @@
 namespace walpost::outbox {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 Event EventFor(std::string_view aggregate_type, std::string_view event_type = "Placed") {
   Event event;

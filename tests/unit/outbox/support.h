@@ -17,25 +17,12 @@
 #include "absl/status/statusor.h"
 #include "base/status.h"
 #include "capture/batch.h"
+#include "support/status_is.h"
 
 namespace walpost::outbox {
 
-inline const absl::Status& StatusOf(const absl::Status& status) { return status; }
-template <typename T>
-const absl::Status& StatusOf(const absl::StatusOr<T>& result) {
-  return result.status();
-}
-
-MATCHER_P2(StatusIs, code, message, "") {
-  const absl::Status& status = StatusOf(arg);
-  *result_listener << status.ToString();
-  return status.code() == code &&
-         testing::ExplainMatchResult(message, std::string(status.message()), result_listener);
-}
-MATCHER(IsOk, "") {
-  *result_listener << StatusOf(arg).ToString();
-  return StatusOf(arg).ok();
-}
+using walpost::testing::IsOk;
+using walpost::testing::StatusIs;
 
 inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 inline constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;

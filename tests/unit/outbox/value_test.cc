@@ -11,8 +11,8 @@
 namespace walpost::outbox {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 // Printed and sent by Postgres 15.
 struct Golden {

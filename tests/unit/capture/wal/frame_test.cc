@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "status_matchers.h"
+#include "status_is.h"
 #include "wire.h"
 
 namespace walpost::capture {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::StatusIs;
 using testing::Wire;
 
@@ -37,15 +38,17 @@ TEST(Frame, EveryTruncationOfAHeaderIsAnError) {
   for (const std::string& whole : {data, keepalive}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       EXPECT_THAT(ParseFrame(std::string_view(whole).substr(0, size)),
-                  StatusIs(absl::StatusCode::kDataLoss, "doesn't parse"))
+                  StatusIs(absl::StatusCode::kDataLoss, HasSubstr("doesn't parse")))
           << size;
     }
   }
-  EXPECT_THAT(ParseFrame(keepalive + "x"), StatusIs(absl::StatusCode::kDataLoss, "keepalive"));
+  EXPECT_THAT(ParseFrame(keepalive + "x"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("keepalive")));
 }
 
 TEST(Frame, UnknownKindIsAnError) {
-  EXPECT_THAT(ParseFrame("z123"), StatusIs(absl::StatusCode::kDataLoss, "unknown frame kind 122"));
+  EXPECT_THAT(ParseFrame("z123"),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("unknown frame kind 122")));
 }
 
 TEST(Frame, StatusUpdateHasTheLayoutOfTheProtocol) {

@@ -6,12 +6,13 @@
 #include <cstring>
 
 #include "base/limits.h"
-#include "status_matchers.h"
+#include "status_is.h"
 #include "wire.h"
 
 namespace walpost::capture {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::StatusIs;
 using testing::Wire;
 
@@ -161,8 +162,8 @@ TEST_F(AssemblerTest, RowsAreReadByTheDescriptionThatPrecedesThem) {
   MustBe(Describe(kOutbox, "outbox", 1), false);
   MustBe(Insert(kOutbox), false);
   MustBe(Describe(kOutbox, "outbox", 2), false);
-  EXPECT_THAT(Insert(kOutbox),
-              StatusIs(absl::StatusCode::kDataLoss, "a row of 1 values for public.outbox of 2"));
+  EXPECT_THAT(Insert(kOutbox), StatusIs(absl::StatusCode::kDataLoss,
+                                        HasSubstr("a row of 1 values for public.outbox of 2")));
 }
 
 TEST_F(AssemblerTest, ARenamedTableIsNoLongerTheOutbox) {
@@ -176,26 +177,28 @@ TEST_F(AssemblerTest, ARenamedTableIsNoLongerTheOutbox) {
 }
 
 TEST_F(AssemblerTest, TheGrammarIsEnforced) {
-  EXPECT_THAT(Commit(1, 2), StatusIs(absl::StatusCode::kDataLoss, "commit outside"));
+  EXPECT_THAT(Commit(1, 2), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("commit outside")));
   MustBe(Describe(kOutbox, "outbox"), false);
-  EXPECT_THAT(Insert(kOutbox), StatusIs(absl::StatusCode::kDataLoss, "insert outside"));
+  EXPECT_THAT(Insert(kOutbox), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("insert outside")));
   EXPECT_THAT(Send(Wire().Byte('T').Int32(0).Byte(0).bytes()),
-              StatusIs(absl::StatusCode::kDataLoss, "truncate outside"));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("truncate outside")));
   MustBe(Begin(100), false);
-  EXPECT_THAT(Begin(200), StatusIs(absl::StatusCode::kDataLoss, "inside another"));
-  EXPECT_THAT(Insert(99), StatusIs(absl::StatusCode::kDataLoss, "not described"));
-  EXPECT_THAT(Commit(101, 148), StatusIs(absl::StatusCode::kDataLoss, "commits at 0/65"));
-  EXPECT_THAT(Commit(100, 100), StatusIs(absl::StatusCode::kDataLoss, "ending at 0/64"));
+  EXPECT_THAT(Begin(200), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("inside another")));
+  EXPECT_THAT(Insert(99), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("not described")));
+  EXPECT_THAT(Commit(101, 148),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("commits at 0/65")));
+  EXPECT_THAT(Commit(100, 100), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("ending at 0/64")));
   MustBe(Commit(100, 148), true);
   Take();
-  EXPECT_THAT(Begin(100), StatusIs(absl::StatusCode::kDataLoss, "follows one committed at 0/64"));
+  EXPECT_THAT(Begin(100),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("follows one committed at 0/64")));
 }
 
 TEST_F(AssemblerTest, MessagesAndAbortsOutsideOfTransactionsAreHarmless) {
   MustBe(Send(Wire().Byte('M').Byte(0).Int64(5).Text("p").Int32(0).bytes()), false);
   MustBe(Send(Wire().Byte('A').Int32(1).Int32(1).bytes()), false);
   EXPECT_THAT(Send(Wire().Byte('M').Byte(1).Int64(5).Text("p").Int32(0).bytes()),
-              StatusIs(absl::StatusCode::kDataLoss, "outside"));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("outside")));
 }
 
 }  // namespace

@@ -4,12 +4,13 @@
 
 #include <map>
 
-#include "status_matchers.h"
+#include "status_is.h"
 #include "wire.h"
 
 namespace walpost::capture::pgoutput {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::StatusIs;
 using testing::Wire;
 
@@ -44,7 +45,7 @@ TEST_P(GoldenDecoder, EveryTruncationAndEveryExtensionIsAnError) {
           << bytes[0] << " cut to " << size;
     }
     EXPECT_THAT(decoder.Decode(bytes + std::string(1, '\0')),
-                StatusIs(absl::StatusCode::kDataLoss, "doesn't parse"))
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("doesn't parse")))
         << bytes[0];
   }
 }
@@ -118,31 +119,32 @@ TEST(Decoder, MalformedTuplesAreErrors) {
       Wire().Byte('I').Int32(1).Byte('K').Int16(0).bytes(),  // a key tuple in an insert
   };
   for (const std::string& bytes : malformed) {
-    EXPECT_THAT(decoder.Decode(bytes), StatusIs(absl::StatusCode::kDataLoss, "type 'I'"));
+    EXPECT_THAT(decoder.Decode(bytes),
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("type 'I'")));
   }
 }
 
 TEST(Decoder, HugeCountsAreReadNotAllocated) {
   Decoder decoder;
   EXPECT_THAT(decoder.Decode(Wire().Byte('T').Int32(0xFFFFFFFF).Byte(0).bytes()),
-              StatusIs(absl::StatusCode::kDataLoss, "type 'T'"));
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("type 'T'")));
   EXPECT_THAT(
       decoder.Decode(Wire().Byte('R').Int32(1).Text("").Text("t").Byte('d').Int16(0x7FFF).bytes()),
-      StatusIs(absl::StatusCode::kDataLoss, "type 'R'"));
+      StatusIs(absl::StatusCode::kDataLoss, HasSubstr("type 'R'")));
 }
 
 TEST(Decoder, WhatWasNotAskedForIsAnErrorNotSkipped) {
   Decoder decoder;
   for (const char kind : {'S', 'E', 'c'}) {
     EXPECT_THAT(decoder.Decode(std::string(1, kind)),
-                StatusIs(absl::StatusCode::kDataLoss, "streamed"));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("streamed")));
   }
   for (const char kind : {'b', 'P', 'K', 'r', 'p'}) {
     EXPECT_THAT(decoder.Decode(std::string(1, kind)),
-                StatusIs(absl::StatusCode::kDataLoss, "two-phase"));
+                StatusIs(absl::StatusCode::kDataLoss, HasSubstr("two-phase")));
   }
-  EXPECT_THAT(decoder.Decode("Z"), StatusIs(absl::StatusCode::kDataLoss, "unknown"));
-  EXPECT_THAT(decoder.Decode(""), StatusIs(absl::StatusCode::kDataLoss, "empty"));
+  EXPECT_THAT(decoder.Decode("Z"), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("unknown")));
+  EXPECT_THAT(decoder.Decode(""), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("empty")));
 }
 
 // Version 18 sends an abort for a transaction that rolled back, streaming off or not (pg-traps
