@@ -126,6 +126,7 @@ void Relay::OnSourceFailure(const absl::Status& status, MonotonicTime now) {
   // A password that worked before may be in rotation.
   const bool heals =
       IsTransient(status) || (has_streamed_ && status.code() == absl::StatusCode::kUnauthenticated);
+  if (status.code() == absl::StatusCode::kDataLoss) parts_.metrics->decode_errors.Increment();
   Count();
   source_.reset();  // at once: a server that shuts down waits for it
   if (heals) {
@@ -317,6 +318,9 @@ absl::StatusOr<Relay::Progress> Relay::TakeBatch() {
         watermark::Flight{.transaction = batch_.transaction,
                           .index = batch_.first_index + static_cast<std::uint32_t>(cursor_) - 1};
   }
+  if (const std::size_t events = batch_.first_index + batch_.size(); batch_.release && events > 0) {
+    parts_.metrics->transaction_messages.Observe(static_cast<double>(events));
+  }
   ticket_ = tracker_.Open(static_cast<std::uint32_t>(batch_.size() - cursor_), batch_.release);
   if (const std::optional<Position> through = confirmer_.Advance(tracker_.watermark())) {
     source_->Confirm(*through);  // nothing was outstanding: a keepalive, or other tables' work
@@ -343,6 +347,7 @@ absl::StatusOr<Relay::Progress> Relay::SubmitRow(MonotonicTime now) {
                                  .bytes = bytes,
                                  .submitted = now};
   window_.Push(flight);
+  parts_.metrics->message_size_bytes.Observe(static_cast<double>(bytes));
   last_ = flight;
   ticket_ = Ticket(ticket_.value + 1);
   message_.reset();

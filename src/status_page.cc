@@ -1,6 +1,7 @@
 #include "status_page.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "absl/time/clock.h"
 #include "nlohmann/json.hpp"
@@ -38,9 +39,10 @@ void ShowInGauges(const RelayReport& report, Metrics& metrics) {
   metrics.inflight_bytes.Set(static_cast<double>(report.inflight_bytes));
   metrics.slot_active.Set(report.state == RelayState::kStreaming ? 1 : 0);
   metrics.replication_retained_wal_bytes.Set(static_cast<double>(progress.retained_bytes));
-  if (progress.safe_wal_bytes) {
-    metrics.slot_safe_wal_bytes.Set(static_cast<double>(*progress.safe_wal_bytes));
-  }
+  // Without a limit no amount of WAL invalidates the slot.
+  metrics.slot_safe_wal_bytes.Set(progress.safe_wal_bytes
+                                      ? static_cast<double>(*progress.safe_wal_bytes)
+                                      : std::numeric_limits<double>::infinity());
   metrics.SetSlotWalStatus(progress.wal_status);
 }
 

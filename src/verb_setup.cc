@@ -132,6 +132,7 @@ std::string BlockingTransactions(PgSession& session) {
       limits::kConnectTimeout);
   if (!rows.ok()) return "";
   std::vector<std::string> who;
+  who.reserve(static_cast<std::size_t>(rows->size()));
   for (int row = 0; row < rows->size(); ++row) who.push_back(rows->Text(row, "who"));
   return absl::StrJoin(who, "; ");
 }

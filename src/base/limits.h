@@ -13,7 +13,7 @@ namespace walpost::limits {
 inline constexpr std::size_t kBatchRows = 256;
 inline constexpr std::size_t kBatchBytes = std::size_t{256} * 1024;
 
-// Frames handled before the loop looks at receipts, timers and sockets again (pg-traps T28: data
+// Frames handled before the loop looks at receipts, timers and sockets again (data
 // must never starve the status timer). At 1 µs a frame this is about 2 ms.
 inline constexpr std::size_t kFramesPerTurn = 2048;
 
@@ -47,7 +47,7 @@ inline constexpr absl::Duration kSettleGrace = absl::Seconds(2);
 inline constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
 inline constexpr absl::Duration kMostBackoff = absl::Seconds(10);
 // After the server ended the session by itself (shutdown, switchover): a reconnect at once would
-// hold up the very shutdown (pg-traps T60).
+// hold up the very shutdown.
 inline constexpr absl::Duration kShutdownBackoff = absl::Seconds(1);
 
 // A value in the log is cut here: a table's or a server's text is not ours to bound.

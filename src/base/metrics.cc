@@ -80,8 +80,8 @@ const prometheus::Histogram::BucketBoundaries& LatencyBuckets() {
 
 // `first`, then each four times the one before.
 prometheus::Histogram::BucketBoundaries FourTimes(double first, int count) {
-  prometheus::Histogram::BucketBoundaries buckets;
-  for (double bound = first; count > 0; --count, bound *= 4) buckets.push_back(bound);
+  prometheus::Histogram::BucketBoundaries buckets = {first};
+  while (std::ssize(buckets) < count) buckets.push_back(buckets.back() * 4);
   return buckets;
 }
 
@@ -114,6 +114,7 @@ std::vector<prometheus::Gauge*> OneHot(prometheus::Registry& registry, const Nam
                                        const char* label,
                                        const std::array<std::string_view, kCount>& values) {
   std::vector<prometheus::Gauge*> gauges;
+  gauges.reserve(kCount);
   auto& family = Gauges(registry, name);
   for (const std::string_view value : values) {
     gauges.push_back(&family.Add({{label, std::string(value)}}));

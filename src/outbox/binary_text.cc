@@ -164,7 +164,7 @@ bool AppendNumeric(std::string_view bytes, std::string& out) {
   }
   if (*sign == kMinus) out += '-';
   out.reserve(out.size() + static_cast<std::size_t>(*weight > 0 ? *weight : 0) * kDigitWidth +
-              static_cast<std::size_t>(*decimals) + 2 * kDigitWidth);
+              static_cast<std::size_t>(*decimals) + std::size_t{2} * kDigitWidth);
   AppendFinite(digits, *weight, *decimals, out);
   return true;
 }

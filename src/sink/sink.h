@@ -61,6 +61,7 @@ class Sink {
   // Errors:
   //   kInvalidArgument     this message can never be delivered; the sink stays usable.
   //   kUnavailable         the sink has failed and must be made anew; every later call fails alike.
+  //   kPermissionDenied    likewise, until somebody grants what the message names.
   //   kFailedPrecondition  likewise, and making it anew won't help (a topic is missing, not
   //   permitted).
   virtual absl::StatusOr<Admission> Submit(Ticket ticket, const outbox::Message& message) = 0;

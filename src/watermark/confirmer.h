@@ -6,7 +6,7 @@
 // the process the slot's position is all there is, and they come again.
 //
 // Why (commit_lsn, index) and never the LSN of a row: several rows share one, and overlapping
-// transactions make them go backwards (pg-traps T14).
+// transactions make them go backwards.
 #pragma once
 
 #include <cstdint>

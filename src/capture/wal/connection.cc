@@ -9,9 +9,8 @@
 namespace walpost::capture {
 namespace {
 
-// Text output depends on these, and roles, databases and the environment can set others (pg-traps
-// T52). A transaction timeout (17 and newer) would kill the walsender inside a slowly read
-// transaction (T53).
+// Text output depends on these, and roles, databases and the environment can set others . A
+// transaction timeout (17 and newer) would kill the walsender inside a slowly read transaction.
 std::string PinningSql(int server_version) {
   std::string sql =
       "SET DateStyle = 'ISO'; SET TimeZone = 'UTC'; SET IntervalStyle = 'postgres'; "

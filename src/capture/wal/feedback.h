@@ -1,6 +1,6 @@
 // What to tell the server, and when: a pure decision, stepped with the time.
 //
-//   write  newest position received (stops the keepalive ping-pong, pg-traps T25)
+//   write  newest position received (stops the keepalive ping-pong)
 //   flush  the confirmed position: the only field that moves the slot, never checked by the server
 //   apply  = flush
 //

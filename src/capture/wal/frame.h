@@ -7,7 +7,7 @@
 //   replyRequested
 //
 // For a logical stream XLogData's dataStart and walEnd are the same number, not monotonic,
-// sometimes 0/0: they serve no confirmation (pg-traps T06). Times are microseconds since 2000-01-01
+// sometimes 0/0: they serve no confirmation. Times are microseconds since 2000-01-01
 // 00:00 UTC.
 #pragma once
 

@@ -24,7 +24,7 @@ TEST(AckTracker, NothingIsReleasedBeforeItsMessages) {
   EXPECT_EQ(tracker.watermark(), Position(100));
 }
 
-// T04: the largest acknowledged position says nothing about earlier ones.
+// The largest acknowledged position says nothing about earlier ones.
 TEST(AckTracker, ALaterTransactionWaitsForAnEarlierOne) {
   AckTracker tracker;
   const Ticket slow = tracker.Open(1, Position(100));
@@ -36,7 +36,7 @@ TEST(AckTracker, ALaterTransactionWaitsForAnEarlierOne) {
   EXPECT_EQ(tracker.watermark(), Position(300));
 }
 
-// T05: a keepalive's walEnd is a release point behind everything received before it.
+// A keepalive's walEnd is a release point behind everything received before it.
 TEST(AckTracker, AKeepaliveWaitsItsTurn) {
   AckTracker tracker;
   const Ticket ticket = tracker.Open(1, Position(100));
@@ -52,7 +52,7 @@ TEST(AckTracker, AKeepaliveOfAnIdleStreamReleasesAtOnce) {
   EXPECT_EQ(tracker.watermark(), Position(500));
 }
 
-// T13: no position exists inside of a transaction.
+// No position exists inside of a transaction.
 TEST(AckTracker, BatchesWithoutReleaseReleaseWithTheLastOne) {
   AckTracker tracker;
   std::vector<Ticket> tickets = {tracker.Open(1, std::nullopt), tracker.Open(1, std::nullopt)};
@@ -62,7 +62,7 @@ TEST(AckTracker, BatchesWithoutReleaseReleaseWithTheLastOne) {
   EXPECT_EQ(tracker.watermark(), Position(100));
 }
 
-// T09: while it catches up the server announces lower positions.
+// While it catches up the server announces lower positions.
 TEST(AckTracker, ALowerReleaseIsIgnored) {
   AckTracker tracker;
   tracker.Open(0, Position(500));

@@ -67,7 +67,7 @@ TEST_F(ConfirmerTest, AReplayedSessionConfirmsAgainFromBelow) {
   EXPECT_TRUE(confirmer_.Delivered(At(400), 0));                // and nothing is forgotten
 }
 
-// B7, B9: positions mean nothing on another system or timeline, or on an older copy of the data.
+// Positions mean nothing on another system or timeline, or on an older copy of the data.
 TEST_F(ConfirmerTest, AnotherHistoryForgetsEverything) {
   const Identity elsewhere[] = {{43, 1, "shop"}, {42, 2, "shop"}, {42, 1, "other"}};
   for (const Identity& identity : elsewhere) {

@@ -32,7 +32,7 @@ TEST(Window, AnOversizeMessageTravelsAlone) {
   EXPECT_TRUE(window.HasRoom(1));
 }
 
-// D13: behind one stuck partition the others may go on only within the window.
+// Behind one stuck partition the others may go on only within the window.
 TEST(Window, CountsFromTheOldestUnacknowledged) {
   Window window(3, 1000);
   for (std::uint32_t i = 0; i < 3; ++i) window.Push(Of(10, i));

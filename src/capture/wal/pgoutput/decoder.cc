@@ -13,6 +13,9 @@ namespace {
 
 // Each Read… gives nullopt where the bytes don't fit the table in messages.h.
 
+// 'K' announces a key, 'O' a whole old row.
+bool IsOldTupleMarker(std::uint8_t marker) { return marker == 'K' || marker == 'O'; }
+
 bool ReadTuple(ByteReader& reader, std::vector<Value>& values) {
   const auto count = reader.Int16();
   if (!count || *count < 0) return false;
@@ -104,7 +107,7 @@ std::optional<Message> ReadUpdate(ByteReader& reader, std::vector<Value>& values
   const auto relation = reader.Uint32();
   auto marker = reader.Uint8();
   if (!relation || !marker) return std::nullopt;
-  if (marker == 'K' || marker == 'O') {
+  if (IsOldTupleMarker(*marker)) {
     if (!ReadTuple(reader, values)) return std::nullopt;
     marker = reader.Uint8();
   }
@@ -115,7 +118,7 @@ std::optional<Message> ReadUpdate(ByteReader& reader, std::vector<Value>& values
 std::optional<Message> ReadDelete(ByteReader& reader, std::vector<Value>& values) {
   const auto relation = reader.Uint32();
   const auto marker = reader.Uint8();
-  if (!relation || (marker != 'K' && marker != 'O') || !ReadTuple(reader, values)) {
+  if (!relation || !marker || !IsOldTupleMarker(*marker) || !ReadTuple(reader, values)) {
     return std::nullopt;
   }
   return Delete{RelationOid(*relation)};

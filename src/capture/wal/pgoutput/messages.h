@@ -87,7 +87,7 @@ struct LogicalMessage {
 };
 
 // Only from servers of version 18, which send it for a transaction that already rolled back
-// although streaming is off (pg-traps T31).
+// although streaming is off.
 struct StreamAbort {
   Xid xid;
 };

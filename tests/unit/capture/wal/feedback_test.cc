@@ -16,7 +16,7 @@ class FeedbackTest : public ::testing::Test {
   const MonotonicTime start_ = MonotonicTime(1'000'000'000);
 };
 
-// T03: nothing is said to be flushed because it was received.
+// Nothing is said to be flushed because it was received.
 TEST_F(FeedbackTest, WriteFollowsWhatWasReceivedAndFlushOnlyWhatWasConfirmed) {
   Feedback feedback = Make();
   feedback.Received(Lsn(5000));
@@ -30,7 +30,7 @@ TEST_F(FeedbackTest, WriteFollowsWhatWasReceivedAndFlushOnlyWhatWasConfirmed) {
   EXPECT_EQ(feedback.said(), Lsn(4000));
 }
 
-// T09: a server that catches up announces positions below the confirmed one.
+// A server that catches up announces positions below the confirmed one.
 TEST_F(FeedbackTest, FlushAndWriteNeverGoBack) {
   Feedback feedback = Make();
   feedback.Announced(Lsn(400));
@@ -39,7 +39,7 @@ TEST_F(FeedbackTest, FlushAndWriteNeverGoBack) {
   EXPECT_EQ(feedback.Take(start_).write, Lsn(1000));
 }
 
-// T08: the server accepts any flush, and silently skips what lies between.
+// The server accepts any flush, and silently skips what lies between.
 TEST_F(FeedbackTest, ConfirmingWhatWasNeverAnnouncedEndsTheProcess) {
   Feedback feedback = Make();
   feedback.Received(Lsn(9000));
@@ -47,7 +47,7 @@ TEST_F(FeedbackTest, ConfirmingWhatWasNeverAnnouncedEndsTheProcess) {
   EXPECT_DEATH(feedback.Confirm(Lsn(4001)), "announced");
 }
 
-// T26, T29: the timer runs by itself, and fits the server's timeout.
+// The timer runs by itself, and fits the server's timeout.
 TEST_F(FeedbackTest, TheTimerFitsTheServersTimeout) {
   EXPECT_EQ(Make().due(), start_ + absl::Seconds(10));
   EXPECT_EQ(Make(absl::Seconds(3)).due(), start_ + absl::Seconds(1));
@@ -63,7 +63,7 @@ TEST_F(FeedbackTest, AMovedFlushIsSaidSoon) {
   EXPECT_EQ(feedback.due(), start_ + absl::Seconds(10));
 }
 
-// T24: a stopping server answers every status with another request.
+// A stopping server answers every status with another request.
 TEST_F(FeedbackTest, RequestsAreAnsweredAtMostOnceASecondWhileFlushStandsStill) {
   Feedback feedback = Make();
   MonotonicTime now = start_;
@@ -80,7 +80,7 @@ TEST_F(FeedbackTest, RequestsAreAnsweredAtMostOnceASecondWhileFlushStandsStill) 
   EXPECT_LE(answers, 5);
 }
 
-// T30: a silent server is asked, and a server that answers lives.
+// A silent server is asked, and a server that answers lives.
 TEST_F(FeedbackTest, ASilentServerIsAskedAndThenDead) {
   Feedback feedback = Make();
   const MonotonicTime quiet = start_ + limits::kPeerQuiet;

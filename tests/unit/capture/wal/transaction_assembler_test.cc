@@ -80,7 +80,7 @@ TEST_F(AssemblerTest, ATransactionIsOneBatchReleasedAtItsEnd) {
   EXPECT_EQ(batch.transaction.commit_lsn, Lsn(100));
   EXPECT_EQ(batch.transaction.xid, Xid(7));
   EXPECT_EQ(batch.first_index, 0U);
-  EXPECT_EQ(batch.release, Position(148));  // T01: end_lsn, not commit_lsn
+  EXPECT_EQ(batch.release, Position(148));  // End_lsn, not commit_lsn
 }
 
 TEST_F(AssemblerTest, OtherTablesAreCountedAndTheTransactionStillReleases) {
@@ -141,10 +141,10 @@ TEST_F(AssemblerTest, AKeepaliveBetweenTransactionsIsAnEmptyBatch) {
   EXPECT_TRUE(assembler_.Add(Keepalive{Lsn(500), false}));
   const Batch batch = Take();
   EXPECT_TRUE(batch.empty());
-  EXPECT_EQ(batch.release, Position(500));  // T02: nothing is added
+  EXPECT_EQ(batch.release, Position(500));  // Nothing is added
 }
 
-// T02: inside a transaction walEnd is that transaction's commit_lsn.
+// Inside a transaction walEnd is that transaction's commit_lsn.
 TEST_F(AssemblerTest, AKeepaliveInsideATransactionReleasesNothing) {
   MustBe(Begin(100), false);
   MustBe(Describe(kOutbox, "outbox"), false);
@@ -156,7 +156,7 @@ TEST_F(AssemblerTest, AKeepaliveInsideATransactionReleasesNothing) {
   EXPECT_EQ(batch.release, Position(148));
 }
 
-// T35: a table may change between two rows of one transaction.
+// A table may change between two rows of one transaction.
 TEST_F(AssemblerTest, RowsAreReadByTheDescriptionThatPrecedesThem) {
   MustBe(Begin(100), false);
   MustBe(Describe(kOutbox, "outbox", 1), false);

@@ -147,8 +147,7 @@ TEST(Decoder, WhatWasNotAskedForIsAnErrorNotSkipped) {
   EXPECT_THAT(decoder.Decode(""), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("empty")));
 }
 
-// Version 18 sends an abort for a transaction that rolled back, streaming off or not (pg-traps
-// T31).
+// Version 18 sends an abort for a transaction that rolled back, streaming off or not.
 TEST(Decoder, StreamAbortInBothLengths) {
   Decoder decoder;
   EXPECT_TRUE(decoder.Decode(Wire().Byte('A').Int32(7).Int32(8).bytes()).ok());
