@@ -186,10 +186,11 @@ absl::Status PgSession::Step() {
       return StepConnecting();
     case State::kBusy:
       return StepResults();
-    case State::kIdle:
-      if (PQconsumeInput(connection_.get()) == 0) return Fail();
+    case State::kIdle: {
+      const bool alive = PQconsumeInput(connection_.get()) != 0;
       PQisBusy(connection_.get());  // parses what has come, so that a farewell becomes a notice
-      return absl::OkStatus();
+      return alive ? absl::OkStatus() : Fail();
+    }
     case State::kCopyBoth:
       return absl::OkStatus();
     case State::kFailed:

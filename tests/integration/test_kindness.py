@@ -57,6 +57,24 @@ def wait_unread(database, relay):
     relay.wait(stuck, 60, "stops reading")
 
 
+# Would catch: an ordinary session kept open for ever, for which a smart shutdown waits; of a relay that streams, and of
+# one that stands by.
+def test_smart_shutdown(stoppable, private_postgres, private_kafka, new_relay):
+    database = stoppable.database
+    relays = [new_relay(database, private_kafka.bootstrap, stoppable.topic) for _ in range(2)]
+    relays[0].start()
+    relays[1].start(ready=False)
+    relays[1].wait(lambda: relays[1].state() == "standby", 30, "stands by")
+    database.close()
+    try:
+        private_postgres.stop("smart", timeout=45)
+        for relay in relays:
+            relay.check_alive()
+            assert relay.terminate() == 0
+    finally:
+        private_postgres.start()
+
+
 # Would catch: a walsender that waits for confirmations which a broker outage holds back, for ever (the shutdown
 # hangs, with a storm of keepalives); and with a full window, a relay that no longer reads and so never hears of it.
 @pytest.mark.parametrize("window", ["open", "full"])

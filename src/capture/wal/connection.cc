@@ -9,7 +9,7 @@
 namespace walpost::capture {
 namespace {
 
-// Text output depends on these, and roles, databases and the environment can set others . A
+// Text output depends on these, and roles, databases and the environment can set others. A
 // transaction timeout (17 and newer) would kill the walsender inside a slowly read transaction.
 std::string PinningSql(int server_version) {
   std::string sql =

@@ -81,8 +81,9 @@ absl::Status WalSource::Tick(MonotonicTime now, bool anything_unconfirmed) {
   if (state_ == SourceState::kStopped) return absl::OkStatus();
   RETURN_IF_ERROR(Classified(watch_.Tick(now)));
   if (std::optional<CatalogFacts> facts = watch_.TakeFacts()) RETURN_IF_ERROR(OnFacts(*facts, now));
-  if (watch_.server_is_stopping() && (anything_unconfirmed || connection_ == nullptr)) {
-    // Its shutdown would wait for us to confirm what we can't.
+  if (watch_.server_refuses() ||
+      (watch_.server_is_stopping() && (anything_unconfirmed || connection_ == nullptr))) {
+    // Its shutdown would wait for our session to end, or for us to confirm what we can't.
     return Error(absl::StatusCode::kUnavailable, "the server is shutting down");
   }
   if (connection_ == nullptr) return absl::OkStatus();
@@ -123,6 +124,7 @@ absl::Status WalSource::OnFacts(const CatalogFacts& facts, MonotonicTime now) {
 void WalSource::EnterStandby(MonotonicTime now) {
   connection_.reset();
   connect_give_up_ = MonotonicTime::Never();
+  if (state_ != SourceState::kStandby) watch_.ReopenAt(now + limits::kCheckInterval);
   state_ = SourceState::kStandby;
   watch_.LookAgain(now + limits::kStandbyInterval);
   if (standby_logged_) return;

@@ -54,6 +54,7 @@ absl::Status Watch::ServeOpening(MonotonicTime now) {
   if (!status.ok()) {
     opening_.reset();
     if (TellsOfShutdown(status)) server_is_stopping_ = true;
+    if (SqlStateOf(status) == "57P03") server_refuses_ = true;
     if (!had_facts_) return status;
     log::Warning("can't reopen the ordinary connection", {{"err", MessageOf(status)}});
     if (current_ == nullptr) reopen_ = now + limits::kShutdownBackoff;

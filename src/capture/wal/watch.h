@@ -47,8 +47,10 @@ class Watch {
   void LookAgain(MonotonicTime at) { look_again_ = at; }
   void ReopenAt(MonotonicTime at) { reopen_ = at; }
 
-  // The server said that it is shutting down (57P01, 57P03).
+  // The server said that it is shutting down: it ended the session (57P01) or refused one (57P03).
   bool server_is_stopping() const { return server_is_stopping_; }
+  // It refused one: a smart shutdown, which waits for the session that is open.
+  bool server_refuses() const { return server_refuses_; }
   // No session is open; one is being tried.
   bool lost() const { return current_ == nullptr && had_facts_; }
 
@@ -81,6 +83,7 @@ class Watch {
   std::optional<CatalogFacts> facts_;
   bool had_facts_ = false;
   bool server_is_stopping_ = false;
+  bool server_refuses_ = false;
   bool asking_ = false;  // on current_
   MonotonicTime give_up_;
   MonotonicTime look_again_ = MonotonicTime::Never();
