@@ -9,7 +9,16 @@ import time
 import confluent_kafka
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from throwaway import wait_until
+
 from .process import run_tool
+
+# What a topic answers that was just created, or whose broker has just come back.
+NO_LEADER_YET = (
+    confluent_kafka.KafkaError.NOT_LEADER_FOR_PARTITION,
+    confluent_kafka.KafkaError.LEADER_NOT_AVAILABLE,
+    confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
 
 Record = collections.namedtuple("Record", "topic partition offset key headers value timestamp")
 
@@ -59,12 +68,20 @@ class Reader:
     def partitions(self, topic):
         metadata = self.consumer.list_topics(topic, timeout=30).topics[topic]
         if metadata.error is not None:
-            raise RuntimeError(f"topic {topic}: {metadata.error}")
+            raise confluent_kafka.KafkaException(metadata.error)
         return [confluent_kafka.TopicPartition(topic, p, 0) for p in sorted(metadata.partitions)]
 
     def end_offsets(self, topic):
-        """Partition → the offset after its last record."""
-        return {p.partition: self.consumer.get_watermark_offsets(p, timeout=30)[1] for p in self.partitions(topic)}
+        """Partition → the offset after its last record. Waits for partitions that have no leader yet."""
+        def ask():
+            try:
+                return {p.partition: self.consumer.get_watermark_offsets(p, timeout=30)[1]
+                        for p in self.partitions(topic)}
+            except confluent_kafka.KafkaException as error:
+                if error.args[0].code() not in NO_LEADER_YET:
+                    raise
+                return None
+        return wait_until(ask, 60, f"leaders of topic {topic}")
 
     def count(self, topic):
         return sum(self.end_offsets(topic).values())
