@@ -75,7 +75,6 @@ class NullTarget final : public Subject {
   }
   std::string topic() const override { return "orders"; }
   std::optional<std::vector<Record>> ReadBack(std::size_t) override { return std::nullopt; }
-  bool can_be_full() const override { return false; }
 };
 
 class KafkaTarget final : public Subject {

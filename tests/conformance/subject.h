@@ -40,7 +40,6 @@ class Subject {
   // What has been delivered, in the receiver's order (per key), once `count` records are there or
   // 20 seconds have passed. None: this sink keeps nothing.
   virtual std::optional<std::vector<Record>> ReadBack(std::size_t count) = 0;
-  virtual bool can_be_full() const { return true; }
 };
 
 using MakeSubject = std::function<std::unique_ptr<Subject>()>;
