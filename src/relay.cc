@@ -75,8 +75,7 @@ void Relay::Step() {
   if (now >= stop_deadline_ && phase_ != Phase::kStopped) Finish();
 }
 
-// --- Sessions
-// ---------------------------------------------------------------------------------------
+// --- Sessions ---
 
 void Relay::BeginSession(MonotonicTime now) {
   tracker_ = {};
@@ -166,8 +165,7 @@ void Relay::Settle(MonotonicTime now) {
   wake_ = now + backoff_.Next(least_backoff_);
 }
 
-// --- Stopping
-// ---------------------------------------------------------------------------------------
+// --- Stopping ---
 
 void Relay::BeginStop() {
   if (stopping_) return;
@@ -223,8 +221,7 @@ void Relay::Finish() {
   phase_ = Phase::kStopped;
 }
 
-// --- One turn
-// ---------------------------------------------------------------------------------------
+// --- One turn ---
 
 void Relay::Run(MonotonicTime now) {
   if (const absl::Status status = TakeReceipts(now); !status.ok())

@@ -106,8 +106,8 @@ void Loop(Relay& relay, AdminEndpoint* admin, int signals) {
 absl::Status Run(const Config& config) {
   const int signals = BlockSignals();
   const absl::Cleanup close_signals = [signals] { close(signals); };
-  prctl(PR_SET_TIMERSLACK,
-        10'000UL);  // nanoseconds: gathering reads wait for fractions of a millisecond
+  // Nanoseconds: gathering reads wait for fractions of a millisecond.
+  prctl(PR_SET_TIMERSLACK, 10'000UL);
 
   const sink::SinkType* sink_type = sink::FindSinkType(config.sink_type);
   if (sink_type == nullptr) {
