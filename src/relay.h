@@ -2,13 +2,13 @@
 // confirms what the sink has acknowledged. All decisions on order, back-pressure, recovery and
 // stopping are here.
 //
-//   phase      who enters it                       what is true in it
-//   kRunning   BeginSession                        source and sink exist; rows travel once it
-//   streams kSettling  a failure that a new session heals  nothing new is taken; receipts are
-//   waited for, bounded kBackoff   settled                             neither source nor sink
-//   exists kDraining  asked to stop, or a fatal failure   nothing new is submitted; the sink
-//   empties kFarewell  drained                             the source says the last confirmation
-//   kStopped   said, or the deadline passed        outcome() is final
+//   phase      who enters it                what is true in it
+//   kRunning   BeginSession                 source and sink exist; rows travel once it streams
+//   kSettling  a failure that heals         nothing new is taken; receipts are waited for, bounded
+//   kBackoff   settled                      neither source nor sink exists
+//   kDraining  asked to stop, or not healed nothing new is submitted; the sink empties
+//   kFarewell  drained                      the source says the last confirmation
+//   kStopped   said, or out of time         outcome() is final
 //
 // One recovery path: whatever fails, the session ends and a new one replays from the slot's own
 // position. Above the sink nothing is sent again; what this process knows to be delivered is passed

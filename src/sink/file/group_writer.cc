@@ -17,7 +17,7 @@ GroupWriter::GroupWriter(std::unique_ptr<Output> output, GroupLimits limits, con
 
 GroupWriter::~GroupWriter() {
   {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   stop_.Signal();
@@ -25,7 +25,7 @@ GroupWriter::~GroupWriter() {
 }
 
 bool GroupWriter::Add(Ticket ticket, std::string_view record) {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   if (held_records_ > 0 &&
       (held_records_ >= limits_.records || held_bytes_ + record.size() > limits_.bytes)) {
     return false;
@@ -38,39 +38,39 @@ bool GroupWriter::Add(Ticket ticket, std::string_view record) {
 }
 
 void GroupWriter::TakeReceipts(std::vector<Receipt>& receipts) {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   receipts.insert(receipts.end(), std::make_move_iterator(receipts_.begin()),
                   std::make_move_iterator(receipts_.end()));
   receipts_.clear();
 }
 
 absl::Status GroupWriter::failure() const {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   return failure_;
 }
 
 bool GroupWriter::empty() const {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   return held_records_ == 0 && receipts_.empty();
 }
 
 void GroupWriter::Run() {
-  const auto has_work = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+  const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || !queued_.tickets.empty();
   };
   Group group;
   while (true) {
     absl::Status failed;
     {
-      const absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(&has_work));
+      const MutexLock lock(mutex_);
+      mutex_.Await(has_work);
       if (stopping_) return;
       std::swap(group, queued_);
       failed = failure_;
     }
     const absl::Status result = failed.ok() ? output_->Write(group.bytes, stop_.fd()) : failed;
     {
-      const absl::MutexLock lock(&mutex_);
+      const MutexLock lock(mutex_);
       Finish(group, result);
       // What gathered behind a failed group must not be written: it would be a gap.
       if (!result.ok()) Finish(queued_, result);

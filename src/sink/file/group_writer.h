@@ -12,9 +12,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "sink/event_fd.h"
 #include "sink/file/output.h"
+#include "sink/mutex.h"
 #include "sink/sink.h"
 
 namespace walpost::sink::file {
@@ -57,7 +57,7 @@ class GroupWriter {
   const EventFd stop_;
   const std::unique_ptr<Output> output_;  // of the thread
 
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   Group queued_ ABSL_GUARDED_BY(mutex_);
   std::size_t held_records_ ABSL_GUARDED_BY(mutex_) = 0;  // queued or being written
   std::size_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

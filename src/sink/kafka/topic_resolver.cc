@@ -65,24 +65,24 @@ TopicResolver::TopicResolver(rd_kafka_t* producer, const EventFd& ready, bool cr
 
 TopicResolver::~TopicResolver() {
   {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
   thread_.join();
 }
 
 void TopicResolver::Resolve(rd_kafka_topic_t* topic) {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   requests_.push_back(topic);
 }
 
 void TopicResolver::Probe() {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   probe_ = true;
 }
 
 TopicResolver::News TopicResolver::Take() {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(news_, News());
 }
 
@@ -93,18 +93,18 @@ void TopicResolver::Run() {
 }
 
 bool TopicResolver::Collect(std::vector<Pending>& pending, bool& probe) {
-  const absl::MutexLock lock(&mutex_);
-  const auto has_request = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+  const MutexLock lock(mutex_);
+  const auto has_request = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stop_ || !requests_.empty();
   };
-  const auto has_work = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) {
+  const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stop_ || probe_ || !requests_.empty();
   };
   if (pending.empty() && !probe_) {
-    mutex_.Await(absl::Condition(&has_work));
+    mutex_.Await(has_work);
   } else if (!pending.empty() || probe) {
     // Questions that had no good answer a moment ago.
-    mutex_.AwaitWithTimeout(absl::Condition(&has_request), limits::kMetadataSpacing);
+    mutex_.AwaitFor(has_request, limits::kMetadataSpacing);
   }
   for (rd_kafka_topic_t* topic : requests_) pending.push_back(Pending{topic});
   requests_.clear();
@@ -229,7 +229,7 @@ EventHandle TopicResolver::AwaitCreated(rd_kafka_topic_t* topic) {
 
 void TopicResolver::Publish(rd_kafka_topic_t* topic, absl::StatusOr<int> partitions) {
   {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     news_.answers.push_back(Answer{topic, std::move(partitions)});
   }
   ready_.Signal();
@@ -237,7 +237,7 @@ void TopicResolver::Publish(rd_kafka_topic_t* topic, absl::StatusOr<int> partiti
 
 void TopicResolver::PublishReached() {
   {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     probe_ = false;
     if (std::exchange(news_.reached, true)) return;
   }
@@ -245,7 +245,7 @@ void TopicResolver::PublishReached() {
 }
 
 bool TopicResolver::stopping() {
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   return stop_;
 }
 

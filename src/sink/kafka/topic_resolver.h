@@ -11,10 +11,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "base/clock.h"
 #include "sink/event_fd.h"
 #include "sink/kafka/handles.h"
+#include "sink/mutex.h"
 
 namespace walpost::sink::kafka {
 
@@ -77,7 +77,7 @@ class TopicResolver {
   absl::Duration timeout_;
   rd_kafka_topic_t* known_ = nullptr;  // exists: a probe that asks about it can't create anything
 
-  absl::Mutex mutex_;
+  Mutex mutex_;
   std::vector<rd_kafka_topic_t*> requests_ ABSL_GUARDED_BY(mutex_);
   News news_ ABSL_GUARDED_BY(mutex_);
   bool probe_ ABSL_GUARDED_BY(mutex_) = true;

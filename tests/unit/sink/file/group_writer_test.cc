@@ -18,24 +18,25 @@ using walpost::testing::StatusIs;
 
 // What the writer's thread writes, group by group; each waits until the test lets it go.
 struct Gate {
-  absl::Mutex mutex;
+  Mutex mutex;
   std::vector<std::string> groups ABSL_GUARDED_BY(mutex);
   int allowed ABSL_GUARDED_BY(mutex) = 0;
   bool fail ABSL_GUARDED_BY(mutex) = false;
 
   void Allow(int count) {
-    const absl::MutexLock lock(&mutex);
+    const MutexLock lock(mutex);
     allowed += count;
   }
   void FailNext() {
-    const absl::MutexLock lock(&mutex);
+    const MutexLock lock(mutex);
     fail = true;
     ++allowed;
   }
   void AwaitGroups(std::size_t count) {
-    const absl::MutexLock lock(&mutex);
-    const auto begun = [&]() ABSL_SHARED_LOCKS_REQUIRED(mutex) { return groups.size() >= count; };
-    mutex.Await(absl::Condition(&begun));
+    const MutexLock lock(mutex);
+    const auto begun = [&]()
+                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return groups.size() >= count; };
+    mutex.Await(begun);
   }
 };
 
@@ -44,11 +45,11 @@ class GatedOutput final : public Output {
   explicit GatedOutput(Gate& gate) : gate_(gate) {}
 
   absl::Status Write(std::string_view bytes, int) override {
-    const absl::MutexLock lock(&gate_.mutex);
+    const MutexLock lock(gate_.mutex);
     gate_.groups.emplace_back(bytes);
     const auto open = [this]()
-                          ABSL_SHARED_LOCKS_REQUIRED(gate_.mutex) { return gate_.allowed > 0; };
-    gate_.mutex.Await(absl::Condition(&open));
+                          ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_.mutex) { return gate_.allowed > 0; };
+    gate_.mutex.Await(open);
     --gate_.allowed;
     return gate_.fail ? Error(absl::StatusCode::kUnavailable, "disk is full") : absl::OkStatus();
   }
@@ -92,7 +93,7 @@ TEST_F(GroupWriterTest, WhatGathersWhileAGroupIsWrittenIsTheNextOne) {
   gate_.Allow(2);
   EXPECT_THAT(AwaitTickets(3), ElementsAre(0, 1, 2));
   EXPECT_TRUE(writer_.empty());
-  const absl::MutexLock lock(&gate_.mutex);
+  const MutexLock lock(gate_.mutex);
   EXPECT_THAT(gate_.groups, ElementsAre("a", "bc"));
 }
 
@@ -136,7 +137,7 @@ TEST_F(GroupWriterTest, AFailureTakesEverythingBehindItAlong) {
     EXPECT_THAT(receipt.status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("full")));
   }
   EXPECT_THAT(writer_.failure(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("full")));
-  const absl::MutexLock lock(&gate_.mutex);
+  const MutexLock lock(gate_.mutex);
   EXPECT_THAT(gate_.groups, ElementsAre("a"));
 }
 
