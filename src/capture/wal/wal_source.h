@@ -6,9 +6,7 @@
 //   kStandby     the slot is active elsewhere          only the watch, asking every 500 ms
 //   kStreaming   START_REPLICATION answered            batches come; the watch checks every 10 s
 //   kStopping    BeginStop() while streaming           the last status is said; input is discarded
-//   until the
-//                                                      slot's confirmed_flush_lsn shows that it
-//                                                      arrived
+//                                                      until confirmed_flush_lsn shows its arrival
 //   kStopped     that proof, or nothing to prove       no stream is open
 #pragma once
 

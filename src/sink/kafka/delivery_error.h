@@ -1,13 +1,12 @@
 // What an error of the broker or of librdkafka asks of the relay.
 //
-// | error                                         | status              | what may be done |
-// |-----------------------------------------------|---------------------|-------------------------------|
-// | batch refused for its content, with neighbours| kAborted            | send that range one by
-// one    | | the same, alone                               | kInvalidArgument    | never succeeds |
-// | not authorized                                | kPermissionDenied   | an operator grants it |
+// | error                                         | status              | what may be done        |
+// |-----------------------------------------------|---------------------|-------------------------|
+// | batch refused for its content, with neighbours| kAborted            | send that range singly  |
+// | the same, alone                               | kInvalidArgument    | never succeeds          |
+// | not authorized                                | kPermissionDenied   | an operator grants it   |
 // | broker lacks what idempotence needs           | kFailedPrecondition | an operator upgrades it |
-// | everything else: purged, sequence lost, …     | kUnavailable        | make the sink anew and
-// replay |
+// | everything else: purged, sequence lost, …     | kUnavailable        | a new sink, and replay  |
 //
 // Errors that heal by a repeated request never come up here: librdkafka repeats for ever.
 #pragma once
