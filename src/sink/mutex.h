@@ -27,6 +27,7 @@ class ABSL_LOCKABLE Mutex {
   // guards.
   template <typename Condition>
   void Await(const Condition& condition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(this) {
+    released_.notify_all();  // waiting releases it too
     std::unique_lock<std::mutex> lock(mutex_, std::adopt_lock);
     released_.wait(lock, condition);
     lock.release();
@@ -36,6 +37,7 @@ class ABSL_LOCKABLE Mutex {
   template <typename Condition>
   bool AwaitFor(const Condition& condition, absl::Duration timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this) {
+    released_.notify_all();
     std::unique_lock<std::mutex> lock(mutex_, std::adopt_lock);
     const bool holds = released_.wait_for(lock, absl::ToChronoNanoseconds(timeout), condition);
     lock.release();
