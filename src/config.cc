@@ -71,6 +71,8 @@ std::vector<KeySpec> CoreKeys() {
       {"source.publication", KeyType::kString, "walpost", "publication with the outbox table"},
       {"source.table", KeyType::kStringList, "",
        "outbox table as schema.table, or a list; without a schema: public"},
+      {"source.message_prefixes", KeyType::kStringList, "",
+       "prefixes of transactional logical messages that are events, beside or instead of a table"},
       {"source.columns", KeyType::kTable, "", "column of a field, where its name isn't recognised"},
       {"source.constants", KeyType::kTable, "", "value of a field that the table doesn't have"},
       {"source.values", KeyType::kTable, "", "names for the values of a field's column"},
@@ -95,7 +97,11 @@ std::vector<KeySpec> CoreKeys() {
        KeyType::kString,
        "stop",
        "what to do with an event that can never be delivered",
-       {"stop"}},
+       {"stop", "dead_letter"}},
+      {"delivery.dead_letter_topic", KeyType::kString, "outbox.dead_letter",
+       "where such events go under \"dead_letter\""},
+      {"delivery.dead_letter_events", KeyType::kStringList, "",
+       "event ids or walpost-lsn values that go there under \"stop\" too"},
       {"delivery.drain_timeout", KeyType::kDuration, "25s",
        "longest time from SIGTERM to the exit"},
       {"delivery.max_inflight_messages", KeyType::kInteger, "10000",
@@ -160,7 +166,12 @@ std::optional<capture::TableName> ParseTable(std::string_view text) {
 
 absl::Status ReadTables(Config& config) {
   const std::vector<std::string> tables = config.settings.GetList("source.table");
-  if (tables.empty()) {
+  config.message_prefixes = config.settings.GetList("source.message_prefixes");
+  for (const std::string& prefix : config.message_prefixes) {
+    if (prefix.empty())
+      return config.settings.Fault("source.message_prefixes", "holds an empty one");
+  }
+  if (tables.empty() && config.message_prefixes.empty()) {
     return config.settings.Fault("source.table",
                                  "is not set; name the outbox table as schema.table");
   }
@@ -232,6 +243,13 @@ absl::Status ReadRouting(Config& config) {
 
 absl::Status ReadDelivery(Config& config) {
   const Settings& settings = config.settings;
+  config.poison = {.dead_letter = settings.GetString("delivery.on_poison") == "dead_letter",
+                   .dead_letter_topic = settings.GetString("delivery.dead_letter_topic"),
+                   .events = settings.GetList("delivery.dead_letter_events")};
+  if (!outbox::IsTopicName(config.poison.dead_letter_topic)) {
+    return settings.Fault("delivery.dead_letter_topic",
+                          "has to be a topic's name: 1 to 249 letters, digits, '.', '_' and '-'");
+  }
   config.drain_timeout = settings.GetDuration("delivery.drain_timeout");
   if (config.drain_timeout == absl::ZeroDuration()) {
     return settings.Fault("delivery.drain_timeout", "has to be longer than zero");

@@ -20,6 +20,7 @@
 #include "outbox/mapping_plan.h"
 #include "outbox/message_builder.h"
 #include "outbox/routing.h"
+#include "poison_policy.h"
 
 namespace walpost {
 
@@ -45,13 +46,15 @@ struct Config {
   std::string dsn;  // may be empty: libpq's defaults and PG* variables
   std::string slot;
   std::string publication;
-  std::vector<capture::TableName> tables;  // at least one
+  std::vector<capture::TableName> tables;     // with message_prefixes: at least one of the two
+  std::vector<std::string> message_prefixes;  // of logical messages that are events
 
   outbox::MappingOptions mapping;
   outbox::RoutingOptions routing;
   outbox::ValueFormat format = {};
 
   std::string sink_type;
+  PoisonOptions poison;
   absl::Duration drain_timeout;
   std::size_t max_inflight_messages = 0;
   std::size_t max_inflight_bytes = 0;

@@ -58,7 +58,7 @@ int Run(const RunArgs& args) {
   if (!sources.ok()) return Fail(sources.status());
   const absl::StatusOr<Config> config = LoadConfig(*sources);
   if (!config.ok()) return Fail(config.status());
-  return static_cast<int>(VerbRun(*config));
+  return static_cast<int>(VerbRun(*sources, *config));
 }
 
 // Registers the verb; `chosen` becomes what runs it once the line is parsed.

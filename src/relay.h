@@ -27,14 +27,22 @@
 #include "base/metrics.h"
 #include "base/retry.h"
 #include "capture/source.h"
-#include "outbox/mapper.h"
+#include "outbox/event_reader.h"
 #include "outbox/message_builder.h"
+#include "poison_policy.h"
 #include "sink/sink.h"
 #include "watermark/ack_tracker.h"
 #include "watermark/confirmer.h"
 #include "watermark/window.h"
 
 namespace walpost {
+
+// May a new session heal it?
+inline bool IsTransient(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kUnavailable ||
+         status.code() == absl::StatusCode::kAborted ||
+         status.code() == absl::StatusCode::kDeadlineExceeded;
+}
 
 struct RelayOptions {
   std::size_t max_inflight_messages = 0;  // counted from the oldest unacknowledged one
@@ -45,12 +53,14 @@ struct RelayOptions {
 
 // What the relay is made of. Sessions come from the factories; the rest outlives the relay.
 struct RelayParts {
-  // `has_streamed`: this process had a stream before, so what is missing now has vanished.
-  std::function<absl::StatusOr<std::unique_ptr<capture::Source>>(bool has_streamed, MonotonicTime)>
+  // `last`: of this process's last stream, if it had one.
+  std::function<absl::StatusOr<std::unique_ptr<capture::Source>>(
+      const std::optional<capture::LastSeen>& last, MonotonicTime)>
       make_source;
   std::function<absl::StatusOr<std::unique_ptr<sink::Sink>>()> make_sink;
-  outbox::Mapper* mapper = nullptr;
+  outbox::EventReader* reader = nullptr;
   outbox::MessageBuilder* builder = nullptr;
+  PoisonPolicy* poison = nullptr;
   Metrics* metrics = nullptr;
   std::function<MonotonicTime()> clock = MonotonicNow;
 };
@@ -102,25 +112,34 @@ class Relay {
 
   void BeginSession(MonotonicTime now);
   void EndSession();
+  void DropSource();
   void BeginSettling(const absl::Status& why, MonotonicTime now);
   void BeginDrain(absl::Status why, MonotonicTime now);
   void Finish();
 
-  void OnSourceFailure(const absl::Status& status, MonotonicTime now);
+  absl::Status UnlessStuck(const absl::Status& status);
+  void OnSourceFailure(const absl::Status& cause, MonotonicTime now);
   void OnSinkFailure(const absl::Status& status, MonotonicTime now);
-  void NoteStreaming();
+  void NoteStreaming(MonotonicTime now);
 
   // Takes receipts and moves the confirmation. Returns the first failed receipt's status.
   absl::Status TakeReceipts(MonotonicTime now);
   void Landed(Ticket ticket, MonotonicTime now, absl::Time wall);
+  // A receipt that isn't OK: what follows from it.
+  absl::Status Refused(const sink::Receipt& receipt);
   // Rows from source to sink until something is full, nothing is left, or it is time to look
   // around.
   void Pump(MonotonicTime now);
   absl::StatusOr<Progress> TakeBatch();
   absl::StatusOr<Progress> SubmitRow(MonotonicTime now);
-  // Must this row of batch_ travel alone?
-  bool Singly(std::uint32_t index) const;
-  absl::Status BuildMessage(const capture::Row& row, std::uint32_t index);
+  // Must this event travel alone?
+  bool Singly(const capture::Transaction& transaction, std::uint32_t index) const;
+  // Makes message_ of the row at the cursor: for its topic, or for the dead-letter topic.
+  absl::Status BuildMessage(std::uint32_t index);
+  void ObserveConfirmation(MonotonicTime now);
+  absl::Status Divert(const absl::Status& error, bool condemned, bool keep_content,
+                      const outbox::Origin& origin);
+  outbox::Origin OriginOf(std::uint32_t index) const;
   std::uint32_t TopicNumber(std::string_view topic);
   // Adds to the metrics what the session did since the last call.
   void Count();
@@ -136,7 +155,10 @@ class Relay {
   // The broker rejected a batch of several: up to this event the replay sends one at a time, so
   // that the rejected one is known and no other pays for it.
   std::optional<watermark::Flight> singly_until_;
-  bool has_streamed_ = false;
+  bool replay_at_once_ = false;  // a rejection: nothing is overloaded or away
+  std::optional<capture::LastSeen> last_seen_;
+  Lsn failed_at_;  // where the server failed by itself, so many times in a row
+  int same_failures_ = 0;
   bool stopping_ = false;
   MonotonicTime stop_deadline_ = MonotonicTime::Never();
   absl::Status outcome_;
@@ -147,21 +169,36 @@ class Relay {
   std::unique_ptr<sink::Sink> sink_;
   bool sink_failed_ = false;
   bool streaming_noted_ = false;
+  MonotonicTime streaming_since_;
   watermark::AckTracker tracker_;
   watermark::Window window_;
   capture::Batch batch_;
+  MonotonicTime batch_taken_;
   std::size_t cursor_ = 0;                  // next row of batch_
   Ticket ticket_;                           // of that row
   std::optional<outbox::Message> message_;  // of that row, once built: kFull doesn't build it again
+  bool diverted_ = false;                   // message_ is a dead letter
   std::optional<watermark::Flight> last_;   // the row handled last
+  std::optional<std::pair<Position, MonotonicTime>> unsaid_;  // to be confirmed, since when
   bool full_ = false;
   bool more_ = false;         // Step() ended because of its turn's length, not for lack of work
   std::uint64_t events_ = 0;  // received in this session, not yet in the metrics
-  capture::SourceProgress counted_;  // of this session, already in the metrics
+  capture::SourceProgress counted_;           // of this session, already in the metrics
+  capture::SourceProgress shown_;             // the newest that knew where the server is
+  outbox::MessageCounters counted_messages_;  // of the process, likewise
 
   std::vector<sink::Receipt> receipts_;
+  prometheus::Histogram& receive_latency_;
+  prometheus::Histogram& decode_latency_;
+  prometheus::Histogram& encode_latency_;
+  prometheus::Histogram& enqueue_latency_;
   prometheus::Histogram& ack_latency_;
-  std::vector<std::pair<std::string, prometheus::Counter*>> topics_;
+  prometheus::Histogram& confirm_latency_;
+  struct Topic {
+    std::string name;
+    prometheus::Counter* delivered;
+  };
+  std::vector<Topic> topics_;
   absl::flat_hash_map<std::string, std::uint32_t> topic_numbers_;
   std::optional<absl::Time> last_delivered_commit_;
 };

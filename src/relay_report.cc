@@ -1,6 +1,7 @@
 // What the relay tells of itself: the report behind /status and /readyz, and its counters.
 #include <algorithm>
 
+#include "base/log.h"
 #include "relay.h"
 
 namespace walpost {
@@ -19,6 +20,14 @@ void Relay::Count() {
   add(metrics.messages_received, events_, 0);
   events_ = 0;
   counted_ = now;
+  if (now.server > Lsn()) shown_ = now;
+  const outbox::MessageCounters messages = parts_.builder->counters();
+  if (messages.null_keys > 0 && counted_messages_.null_keys == 0) {
+    log::Warning("events without a key: nothing keeps their order (routing.null_key)");
+  }
+  add(metrics.messages_without_key, messages.null_keys, counted_messages_.null_keys);
+  add(metrics.headers_dropped, messages.dropped_headers, counted_messages_.dropped_headers);
+  counted_messages_ = messages;
 }
 
 RelayReport Relay::Report() {
@@ -32,10 +41,9 @@ RelayReport Relay::Report() {
   if (!window_.empty()) {
     report.oldest_unacknowledged = parts_.clock() - window_.oldest().submitted;
   }
-  if (source_ != nullptr) {
-    report.progress = source_->progress();
-    report.identity = source_->identity();
-  }
+  // Between sessions the last one's numbers stand: a lag doesn't vanish with a connection.
+  report.progress = shown_;
+  if (source_ != nullptr) report.identity = source_->identity();
 
   const capture::SourceState source =
       source_ != nullptr ? source_->state() : capture::SourceState::kConnecting;
@@ -44,7 +52,7 @@ RelayReport Relay::Report() {
     report.state = RelayState::kStopping;
     report.reason = "stopping";
   } else if (phase_ != Phase::kRunning || source == capture::SourceState::kConnecting) {
-    report.state = has_streamed_ ? RelayState::kStalled : RelayState::kStarting;
+    report.state = last_seen_ ? RelayState::kStalled : RelayState::kStarting;
     report.reason = last_error_.empty() ? "connecting to Postgres" : last_error_;
   } else if (source == capture::SourceState::kStandby) {
     report.state = RelayState::kStandby;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <any>
 #include <csignal>
 #include <memory>
 #include <random>
@@ -21,7 +22,7 @@
 #include "build_info.h"
 #include "capture/wal/wal_source.h"
 #include "config.h"
-#include "outbox/mapper.h"
+#include "outbox/event_reader.h"
 #include "outbox/message_builder.h"
 #include "relay.h"
 #include "sink/kafka/library_version.h"
@@ -42,21 +43,36 @@ int BlockSignals() {
   return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-RelayParts PartsOf(const Config& config, const sink::SinkType& sink_type, outbox::Mapper& mapper,
-                   outbox::MessageBuilder& builder, Metrics& metrics) {
+// A secret may have been changed since: what the file and its references say of it now counts.
+// Everything else stays as the process was started with.
+void ReadSecretsAgain(const ConfigSources& sources, Config& config) {
+  absl::StatusOr<Config> fresh = LoadConfig(sources);
+  if (!fresh.ok()) {
+    log::Warning("the configuration can't be read again: going on with the old secrets",
+                 {{"err", MessageOf(fresh.status())}});
+    return;
+  }
+  config.dsn = fresh->dsn;
+  config.settings.TakeSecrets(fresh->settings);
+}
+
+// Each session has a sink and a source of its own; the sink comes first.
+RelayParts PartsOf(const ConfigSources& sources, Config& config, const sink::SinkType& sink_type) {
   RelayParts parts;
-  parts.make_source = [&config](bool has_streamed, MonotonicTime now) {
-    return capture::WalSource::Start(
-        {.dsn = config.dsn,
-         .slot = config.slot,
-         .publication = config.publication,
-         .tables = config.tables,
-         .phase = has_streamed ? capture::Phase::kRunning : capture::Phase::kStart},
-        now);
+  parts.make_source = [&config](const std::optional<capture::LastSeen>& last, MonotonicTime now) {
+    return capture::WalSource::Start({.dsn = config.dsn,
+                                      .slot = config.slot,
+                                      .publication = config.publication,
+                                      .tables = config.tables,
+                                      .message_prefixes = config.message_prefixes,
+                                      .last_seen = last},
+                                     now);
   };
-  parts.make_sink = [&config, &sink_type,
+  parts.make_sink = [&sources, &config, &sink_type, memory = std::make_shared<std::any>(),
+                     first = true,
                      warned = false]() mutable -> absl::StatusOr<std::unique_ptr<sink::Sink>> {
-    ASSIGN_OR_RETURN(std::unique_ptr<sink::Sink> sink, sink_type.make(config.settings));
+    if (!std::exchange(first, false)) ReadSecretsAgain(sources, config);
+    ASSIGN_OR_RETURN(std::unique_ptr<sink::Sink> sink, sink_type.make(config.settings, *memory));
     RETURN_IF_ERROR(sink->Start().status());
     if (!sink->traits().durable && !std::exchange(warned, true)) {
       log::Warning("this sink is not durable: what it took is confirmed and may yet be lost",
@@ -64,9 +80,6 @@ RelayParts PartsOf(const Config& config, const sink::SinkType& sink_type, outbox
     }
     return sink;
   };
-  parts.mapper = &mapper;
-  parts.builder = &builder;
-  parts.metrics = &metrics;
   return parts;
 }
 
@@ -103,7 +116,7 @@ void Loop(Relay& relay, AdminEndpoint* admin, int signals) {
   }
 }
 
-absl::Status Run(const Config& config) {
+absl::Status Run(const ConfigSources& sources, Config config) {
   const int signals = BlockSignals();
   const absl::Cleanup close_signals = [signals] { close(signals); };
   // Nanoseconds: gathering reads wait for fractions of a millisecond.
@@ -113,7 +126,8 @@ absl::Status Run(const Config& config) {
   if (sink_type == nullptr) {
     return Error(absl::StatusCode::kInternal, "the configuration let an unknown sink pass");
   }
-  outbox::Mapper mapper(config.mapping);
+  outbox::EventReader reader(config.mapping);
+  PoisonPolicy poison(config.poison);
   ASSIGN_OR_RETURN(const std::unique_ptr<outbox::MessageBuilder> builder,
                    outbox::MessageBuilder::Make(config.routing, config.format));
   Metrics metrics({.version = kVersion,
@@ -121,11 +135,16 @@ absl::Status Run(const Config& config) {
                    .librdkafka = sink::KafkaLibraryVersion(),
                    .libpq = PqLibraryVersion()});
   metrics.queue_limit_messages.Set(static_cast<double>(config.max_inflight_messages));
+  RelayParts parts = PartsOf(sources, config, *sink_type);
+  parts.reader = &reader;
+  parts.builder = builder.get();
+  parts.poison = &poison;
+  parts.metrics = &metrics;
   Relay relay({.max_inflight_messages = config.max_inflight_messages,
                .max_inflight_bytes = config.max_inflight_bytes,
                .drain_timeout = config.drain_timeout,
                .seed = std::random_device{}()},
-              PartsOf(config, *sink_type, mapper, *builder, metrics));
+              std::move(parts));
   std::unique_ptr<AdminEndpoint> admin;
   if (!config.admin_listen.empty()) {
     ASSIGN_OR_RETURN(admin, AdminEndpoint::Listen(
@@ -144,9 +163,9 @@ absl::Status Run(const Config& config) {
 
 }  // namespace
 
-ExitCode VerbRun(const Config& config) {
+ExitCode VerbRun(const ConfigSources& sources, const Config& config) {
   log::Configure(config.log_level, config.log_format);
-  const absl::Status status = Run(config);
+  const absl::Status status = Run(sources, config);
   if (status.ok()) {
     log::Info("stopped");
     return ExitCode::kOk;

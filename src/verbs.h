@@ -36,8 +36,9 @@ struct SetupArgs {
 };
 struct VersionArgs {};
 
-// Reads slot and publication until asked to stop, with a configuration that was accepted.
-ExitCode VerbRun(const Config& config);
+// Relays until asked to stop, with a configuration that was accepted; `sources` is where it came
+// from, to read its secrets again.
+ExitCode VerbRun(const ConfigSources& sources, const Config& config);
 
 int VerbConfigCheck(const ConfigCheckArgs& args);
 int VerbSetup(const SetupArgs& args);

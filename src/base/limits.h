@@ -31,9 +31,25 @@ inline constexpr absl::Duration kStatusSpacing = absl::Milliseconds(10);
 inline constexpr absl::Duration kReplySpacing = absl::Seconds(1);
 
 // A server that says nothing for kPeerQuiet is asked for a sign of life; after kPeerDead without
-// any byte, while being read, it counts as gone.
+// any byte, while being read, it counts as gone. But a walsender inside a large transaction that is
+// none of ours neither reads nor says anything until half of wal_sender_timeout has passed: one that
+// is busy must not be taken for dead, or it would begin that transaction again and again.
 inline constexpr absl::Duration kPeerQuiet = absl::Seconds(10);
 inline constexpr absl::Duration kPeerDead = absl::Seconds(30);
+inline constexpr absl::Duration kPeerMargin = absl::Seconds(10);
+inline constexpr absl::Duration kPeerNeverAsks = absl::Minutes(10);
+// The kernel's view of the same peer, for lines that lead nowhere: seconds of silence until the
+// first probe, between two, how many; and milliseconds until sent bytes must be acknowledged.
+inline constexpr int kKeepaliveIdleSeconds = 20;
+inline constexpr int kKeepaliveIntervalSeconds = 10;
+inline constexpr int kKeepaliveCount = 4;
+inline constexpr int kUserTimeoutMilliseconds = 60'000;
+
+// Sessions in a row that fail at the same position with an error of the server's own: it will never
+// get past it.
+inline constexpr int kSameFailures = 5;
+// The same notice of the server is logged this often.
+inline constexpr absl::Duration kNoticePeriod = absl::Minutes(1);
 
 // Slot and publication are looked at again this often, on a fresh ordinary connection.
 inline constexpr absl::Duration kCheckInterval = absl::Seconds(10);
@@ -46,6 +62,8 @@ inline constexpr absl::Duration kConnectTimeout = absl::Seconds(10);
 inline constexpr absl::Duration kSettleGrace = absl::Seconds(2);
 inline constexpr absl::Duration kFirstBackoff = absl::Milliseconds(100);
 inline constexpr absl::Duration kMostBackoff = absl::Seconds(10);
+// A stream that lasted this long was healthy: the back-off begins anew after it.
+inline constexpr absl::Duration kSteady = absl::Seconds(60);
 // After the server ended the session by itself (shutdown, switchover): a reconnect at once would
 // hold up the very shutdown.
 inline constexpr absl::Duration kShutdownBackoff = absl::Seconds(1);
@@ -80,8 +98,11 @@ inline constexpr absl::Duration kMetadataSpacing = absl::Milliseconds(100);
 // A topic that brokers have called unknown for this long is missing: a new one needs far less to
 // show.
 inline constexpr absl::Duration kTopicMissing = absl::Seconds(5);
-// One request to create a topic.
+// One request to create a topic, and one for its settings.
 inline constexpr absl::Duration kCreateTopicTimeout = absl::Seconds(10);
+inline constexpr absl::Duration kDescribeTimeout = absl::Seconds(2);
+// Brokers' max.message.bytes unless it is set: of one batch, as it lies on disk.
+inline constexpr std::size_t kDefaultMaxMessageBytes = 1'048'588;
 // Nothing acknowledged for this long while something is outstanding: not ready.
 inline constexpr absl::Duration kSinkSilent = absl::Seconds(10);
 // A partition's acknowledgement counts as proof that its broker knows the producer this long;
@@ -101,6 +122,10 @@ inline constexpr std::size_t kStreamWrite = 4096;
 // Bytes read at once while looking for the last whole record of a file.
 inline constexpr std::size_t kTailRead = std::size_t{64} * 1024;
 
+// Topics that have a metric of their own; what goes to others is counted together. Topics come from
+// rows where the template says so.
+inline constexpr std::size_t kTopicLabels = 1000;
+
 // Outbox. Mappings kept for tables' descriptions (a new one at each change of a table), and
 // verdicts kept on topics and header names: all come from outside, so none may grow without end.
 // Full: forgotten and made anew.
@@ -108,6 +133,8 @@ inline constexpr std::size_t kMappings = 256;
 inline constexpr std::size_t kNameVerdicts = 4096;
 // A name longer than this never reaches a cache. Kafka takes topics up to 249.
 inline constexpr std::size_t kNameBytes = 249;
+// The reason that goes with a dead letter.
+inline constexpr std::size_t kDeadLetterErrorBytes = 1024;
 // A reused buffer that one large event made larger than this is given back.
 inline constexpr std::size_t kKeptBuffer = std::size_t{1024} * 1024;
 

@@ -23,6 +23,13 @@ constexpr Name kMessagesFailed = {"walpost_messages_failed_total",
                                   "Messages that the sink or the encoder refused."};
 constexpr Name kMessagesSkipped = {"walpost_messages_skipped_total",
                                    "Changes that were received and are not to be delivered."};
+constexpr Name kDeadLetters = {"walpost_dead_letters_total",
+                               "Events that were sent to the dead-letter topic."};
+constexpr Name kMessagesWithoutKey = {"walpost_messages_without_key_total",
+                                      "Messages without a key: nothing keeps their order."};
+constexpr Name kHeadersDropped = {
+    "walpost_headers_dropped_total",
+    "Headers of rows that are reserved or not on routing.header_allowlist."};
 constexpr Name kWalBytesReceived = {"walpost_wal_bytes_received_total",
                                     "Bytes of replication messages received."};
 constexpr Name kReplicationReconnects = {"walpost_replication_reconnects_total",
@@ -59,7 +66,7 @@ constexpr Name kRetainedWal = {"walpost_replication_retained_wal_bytes",
                                "WAL that the server keeps for the slot."};
 constexpr Name kSafeWal = {
     "walpost_slot_safe_wal_bytes",
-    "WAL that may still be written before the slot is lost; NaN if there is no limit."};
+    "WAL that may still be written before the slot is lost; +Inf if there is no limit."};
 constexpr Name kSlotWalStatus = {"walpost_slot_wal_status",
                                  "1 for the slot's wal_status as the server reports it, else 0."};
 
@@ -132,6 +139,8 @@ Metrics::Metrics(const BuildInfo& build)
       messages_received(OneCounter(*registry_, kMessagesReceived)),
       wal_bytes_received(OneCounter(*registry_, kWalBytesReceived)),
       status_updates_sent(OneCounter(*registry_, kStatusUpdatesSent)),
+      messages_without_key(OneCounter(*registry_, kMessagesWithoutKey)),
+      headers_dropped(OneCounter(*registry_, kHeadersDropped)),
       decode_errors(OneCounter(*registry_, kDecodeErrors)),
       replication_lag_bytes(OneGauge(*registry_, kReplicationLagBytes)),
       received_lsn_bytes(OneGauge(*registry_, kReceivedLsn)),
@@ -150,6 +159,7 @@ Metrics::Metrics(const BuildInfo& build)
       transaction_messages(Histograms(*registry_, kTransactionMessages).Add({}, FourTimes(1, 12))),
       delivered_(Counters(*registry_, kMessagesDelivered)),
       failed_(Counters(*registry_, kMessagesFailed)),
+      dead_letters_(Counters(*registry_, kDeadLetters)),
       skipped_(Counters(*registry_, kMessagesSkipped)),
       reconnects_(Counters(*registry_, kReplicationReconnects)),
       stage_latency_(Histograms(*registry_, kStageLatency)),
@@ -177,6 +187,10 @@ prometheus::Counter& Metrics::Delivered(std::string_view topic) {
 
 prometheus::Counter& Metrics::Failed(std::string_view topic, std::string_view reason) {
   return failed_.Add({{"topic", std::string(topic)}, {"reason", std::string(reason)}});
+}
+
+prometheus::Counter& Metrics::DeadLetters(std::string_view topic) {
+  return dead_letters_.Add({{"topic", std::string(topic)}});
 }
 
 prometheus::Counter& Metrics::Reconnects(std::string_view reason) {

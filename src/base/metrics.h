@@ -25,8 +25,16 @@ namespace walpost {
 enum class RelayState { kStarting, kStandby, kStreaming, kStalled, kStopping };
 std::string_view NameOf(RelayState state);
 
-// Where the time of a message goes; the stages of walpost_stage_latency_seconds.
-enum class Stage { kReceive, kDecode, kEncode, kEnqueue, kAck, kConfirm };
+// Where the time of a message goes; the stages of walpost_stage_latency_seconds. All but kReceive
+// are measured by the monotonic clock.
+enum class Stage {
+  kReceive,  // commit, by the server's clock, to the batch being taken, by this host's; per batch
+  kDecode,   // taking a batch: parsing its frames; per batch
+  kEncode,   // row to message, of the first event of each batch
+  kEnqueue,  // batch taken to all of it accepted by the sink: grows with back-pressure; per batch
+  kAck,      // accepted to acknowledged; per message
+  kConfirm,  // acknowledged to said to the server; per confirmation
+};
 
 // Why something didn't become a delivered message. Label values.
 enum class SkipReason {
@@ -58,6 +66,7 @@ class Metrics {
   // Each looks its labels up under a lock: callers on a hot path keep the reference.
   prometheus::Counter& Delivered(std::string_view topic);
   prometheus::Counter& Failed(std::string_view topic, std::string_view reason);
+  prometheus::Counter& DeadLetters(std::string_view topic);
   prometheus::Counter& Reconnects(std::string_view reason);
   prometheus::Counter& Skipped(SkipReason reason);
   prometheus::Histogram& StageLatency(Stage stage);
@@ -71,6 +80,8 @@ class Metrics {
   prometheus::Counter& messages_received;
   prometheus::Counter& wal_bytes_received;
   prometheus::Counter& status_updates_sent;
+  prometheus::Counter& messages_without_key;
+  prometheus::Counter& headers_dropped;
   prometheus::Counter& decode_errors;
 
   prometheus::Gauge& replication_lag_bytes;
@@ -93,6 +104,7 @@ class Metrics {
  private:
   prometheus::Family<prometheus::Counter>& delivered_;
   prometheus::Family<prometheus::Counter>& failed_;
+  prometheus::Family<prometheus::Counter>& dead_letters_;
   prometheus::Family<prometheus::Counter>& skipped_;
   prometheus::Family<prometheus::Counter>& reconnects_;
   prometheus::Family<prometheus::Histogram>& stage_latency_;

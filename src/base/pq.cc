@@ -1,18 +1,24 @@
 #include "base/pq.h"
 
+#include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdint>
 #include <memory>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/status.h"
 
 namespace walpost {
 namespace {
 
 constexpr char kSqlStateUrl[] = "walpost/sqlstate";
-constexpr std::size_t kNoticesKept = 16;
+constexpr std::size_t kNoticesKept = 64;
 
 absl::StatusCode CodeFor(std::string_view sqlstate) {
   const std::string_view kind = sqlstate.substr(0, 2);
@@ -65,6 +71,45 @@ absl::Status ErrorOf(const PGresult* result) {
   return PgError(state != nullptr ? state : "", message);
 }
 
+constexpr std::array<std::string_view, 6> kSslModes = {"disable", "allow",     "prefer",
+                                                       "require", "verify-ca", "verify-full"};
+constexpr std::array<std::string_view, 6> kSessionAttributes = {
+    "any", "read-write", "read-only", "primary", "standby", "prefer-standby"};
+
+template <std::size_t kCount>
+absl::Status CheckChoice(std::string_view name, std::string_view value,
+                         const std::array<std::string_view, kCount>& choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return absl::OkStatus();
+  std::string list;
+  for (const std::string_view choice : choices) {
+    absl::StrAppend(&list, list.empty() ? "" : ", ", ToAbsl(choice));
+  }
+  return Error(absl::StatusCode::kInvalidArgument,
+               absl::StrCat("a connection string with the ", ToAbsl(name), " '", ToAbsl(value),
+                            "'; write one of ", list));
+}
+
+absl::Status CheckOption(std::string_view name, std::string_view value) {
+  if (name == "sslmode") return CheckChoice(name, value, kSslModes);
+  if (name == "target_session_attrs") return CheckChoice(name, value, kSessionAttributes);
+  if (name != "port") return absl::OkStatus();
+  for (const absl::string_view port : absl::StrSplit(ToAbsl(value), ',')) {
+    std::uint32_t number = 0;
+    if (port.empty() || (absl::SimpleAtoi(port, &number) && number > 0 && number <= 65535))
+      continue;
+    return Error(absl::StatusCode::kInvalidArgument,
+                 absl::StrCat("a connection string with the port '", port,
+                              "'; write a number from 1 to 65535"));
+  }
+  return absl::OkStatus();
+}
+
+// libpq refuses what it is given before it looks any name up.
+bool IsLocalMistake(std::string_view message) {
+  return message.starts_with("invalid ") || message.starts_with("definition of service") ||
+         message.find("service file") != std::string_view::npos;
+}
+
 absl::Status WaitFor(PgSession& session, MonotonicTime deadline, std::string_view what) {
   const absl::Duration left = deadline - MonotonicNow();
   if (left <= absl::ZeroDuration()) {
@@ -84,7 +129,11 @@ std::string SqlStateOf(const absl::Status& status) {
 }
 
 absl::Status PgError(std::string_view sqlstate, std::string_view message) {
-  absl::Status status = Error(CodeFor(sqlstate), message);
+  return PgError(CodeFor(sqlstate), sqlstate, message);
+}
+
+absl::Status PgError(absl::StatusCode code, std::string_view sqlstate, std::string_view message) {
+  absl::Status status = Error(code, message);
   if (!sqlstate.empty()) status.SetPayload(kSqlStateUrl, absl::Cord(ToAbsl(sqlstate)));
   return status;
 }
@@ -111,8 +160,12 @@ absl::Status CheckDsn(std::string_view dsn) {
   PQconninfoOption* options = PQconninfoParse(std::string(dsn).c_str(), &message);
   const std::unique_ptr<char, void (*)(void*)> owned(message, &PQfreemem);
   if (options != nullptr) {
+    absl::Status status;
+    for (const PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+      if (status.ok() && option->val != nullptr) status = CheckOption(option->keyword, option->val);
+    }
     PQconninfoFree(options);
-    return absl::OkStatus();
+    return status;
   }
   // libpq's text may repeat part of the string, a password included.
   return Error(absl::StatusCode::kInvalidArgument,
@@ -132,7 +185,15 @@ absl::StatusOr<std::unique_ptr<PgSession>> PgSession::Start(const PgOptions& opt
   };
   const std::string encoding = "UTF8";
   const std::string replication = options.replication ? "database" : "";
-  add("dbname", options.dsn);  // expanded by libpq; what follows overrides it
+  const std::string idle = absl::StrCat(limits::kKeepaliveIdleSeconds);
+  const std::string interval = absl::StrCat(limits::kKeepaliveIntervalSeconds);
+  const std::string count = absl::StrCat(limits::kKeepaliveCount);
+  const std::string user_timeout = absl::StrCat(limits::kUserTimeoutMilliseconds);
+  add("keepalives_idle", idle);
+  add("keepalives_interval", interval);
+  add("keepalives_count", count);
+  add("tcp_user_timeout", user_timeout);
+  add("dbname", options.dsn);  // expanded by libpq: over the above, and below what follows
   if (options.address) {
     add("host", options.address->host);
     add("hostaddr", options.address->hostaddr);
@@ -151,7 +212,14 @@ absl::StatusOr<std::unique_ptr<PgSession>> PgSession::Start(const PgOptions& opt
   PGconn* connection = session->connection_.get();
   PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);  // for TakeSqlState
   PQsetNoticeReceiver(connection, &PgSession::OnNotice, session.get());
-  if (PQstatus(connection) == CONNECTION_BAD) return session->Fail();
+  if (PQstatus(connection) == CONNECTION_BAD) {
+    const absl::Status status = session->Fail();
+    if (!IsLocalMistake(MessageOf(status))) return status;
+    return WithExitCode(
+        WithHint(Error(absl::StatusCode::kInvalidArgument, MessageOf(status)),
+                 "correct source.dsn, the PG* variable or the service file that says so"),
+        ExitCode::kConfiguration);
+  }
   return session;
 }
 
@@ -159,8 +227,12 @@ void PgSession::OnNotice(void* self, const PGresult* notice) {
   auto& notices = static_cast<PgSession*>(self)->notices_;
   const char* state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
   const char* message = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+  const char* function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+  const auto text = [](const char* field) { return std::string(field != nullptr ? field : ""); };
+  Notice heard{text(state), text(message), text(function)};
+  if (std::find(notices.begin(), notices.end(), heard) != notices.end()) return;
   if (notices.size() >= kNoticesKept) notices.erase(notices.begin());
-  notices.push_back({state != nullptr ? state : "", message != nullptr ? message : ""});
+  notices.push_back(std::move(heard));
 }
 
 pollfd PgSession::poll() const {
@@ -177,7 +249,14 @@ absl::Status PgSession::Fail() {
   state_ = State::kFailed;
   std::string message = PQerrorMessage(connection_.get());
   const std::string sqlstate = TakeSqlState(message);
-  return PgError(sqlstate, message.empty() ? "the connection was lost" : FirstLine(message));
+  absl::Status status =
+      PgError(sqlstate, message.empty() ? "the connection was lost" : FirstLine(message));
+  if (sqlstate != "08P01") return status;
+  // A pooler refuses startup parameters it doesn't know, "replication" among them.
+  return WithExitCode(
+      WithHint(Error(absl::StatusCode::kFailedPrecondition, MessageOf(status)),
+               "logical replication doesn't pass through a pooler: let source.dsn name the server"),
+      ExitCode::kConfiguration);
 }
 
 absl::Status PgSession::Step() {

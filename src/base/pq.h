@@ -31,6 +31,8 @@ std::string SqlStateOf(const absl::Status& status);
 // active), kUnauthenticated, kPermissionDenied, kFailedPrecondition (55000, missing objects), else
 // kInternal.
 absl::Status PgError(std::string_view sqlstate, std::string_view message);
+// Likewise, with a code of the caller's.
+absl::Status PgError(absl::StatusCode code, std::string_view sqlstate, std::string_view message);
 
 // Rows of one result. Values are valid as long as the object.
 class PgRows {
@@ -65,7 +67,8 @@ struct PgOptions {
   std::string application_name = "walpost";  // unless the dsn or PGAPPNAME names one
 };
 
-// Checks that libpq can parse `dsn`. Errors: kInvalidArgument; secrets are not repeated.
+// Checks what can be checked of `dsn` without connecting: that libpq can parse it, and its port,
+// sslmode and target_session_attrs. Errors: kInvalidArgument; secrets are not repeated.
 absl::Status CheckDsn(std::string_view dsn);
 
 // Thread: the one that made it.
@@ -73,10 +76,14 @@ class PgSession {
  public:
   struct Notice {
     std::string sqlstate;
-    std::string message;
+    std::string message;   // in the server's language
+    std::string function;  // of the server's source that raised it: the same in every language
+
+    bool operator==(const Notice&) const = default;
   };
 
-  // Begins to connect. Errors: kInvalidArgument (the dsn), kUnavailable.
+  // Begins to connect. Errors: kInvalidArgument (the dsn, or a variable or service that libpq
+  // reads; with the exit code of a configuration error), kUnavailable.
   static absl::StatusOr<std::unique_ptr<PgSession>> Start(const PgOptions& options);
 
   // What to wait for before Step() can move on.
@@ -99,8 +106,8 @@ class PgSession {
 
   PgAddress address() const;
   int server_version() const;  // 150020 for 15.20
-  // What the server said unasked since the last call; of more than a few the newest are kept. An
-  // idle session's farewell (57P01) arrives here.
+  // What the server said unasked since the last call, each text once; of more than a few the newest
+  // are kept. An idle session's farewell (57P01) arrives here.
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }
 
   std::string QuoteLiteral(std::string_view text) const;

@@ -291,4 +291,16 @@ std::map<std::string, std::string> Settings::GetTable(std::string_view name) con
   return Checked(name, KeyType::kTable).table;
 }
 
+void Settings::TakeSecrets(const Settings& other) {
+  for (const KeySpec& spec : specs_) {
+    if (!spec.secret) continue;
+    const auto theirs = other.entries_.find(spec.name);
+    if (theirs == other.entries_.end()) {
+      entries_.erase(std::string(spec.name));
+    } else {
+      entries_[std::string(spec.name)] = theirs->second;
+    }
+  }
+}
+
 }  // namespace walpost

@@ -53,6 +53,9 @@ class Settings {
   absl::Status SetTableEntry(std::string_view table, std::string_view key, std::string_view value,
                              std::string_view origin);
 
+  // The values of all keys that are secret, as `other` has them. The keys must be the same.
+  void TakeSecrets(const Settings& other);
+
   // The declared key, or null. For loaders.
   const KeySpec* Find(std::string_view name) const;
   const std::vector<KeySpec>& specs() const { return specs_; }

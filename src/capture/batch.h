@@ -45,11 +45,17 @@ struct Value {
   std::string_view bytes;
 };
 
-// One inserted row; values in the order of the relation's columns, as many as those.
+// One inserted row: values in the order of the relation's columns, as many as those. Or a logical
+// message, which has no relation: prefix and content are its values.
 struct Row {
   // Why shared: a mapping made for a relation keeps it, so that its address stays its identity.
   const std::shared_ptr<const Relation>& relation;
   std::span<const Value> values;
+
+  bool is_message() const { return relation == nullptr; }
+  // Requires: is_message().
+  std::string_view message_prefix() const { return values[0].bytes; }
+  std::string_view message_content() const { return values[1].bytes; }
 };
 
 struct Transaction {
@@ -93,7 +99,7 @@ class Batch {
 
   // Takes over the memory that the next row views.
   void Adopt(char* frame, Free release_frame) { frames_.emplace_back(frame, release_frame); }
-  // Appends a row; `values` is copied, the bytes they view must be adopted by this batch (or
+  // Appends a row (or, without a relation, a message); `values` is copied, the bytes they view must be adopted by this batch (or
   // outlive it).
   void Add(const std::shared_ptr<const Relation>& relation, std::span<const Value> values);
 

@@ -23,6 +23,13 @@
 
 namespace walpost::capture {
 
+// What this process knew of its source when its last session ended. The next one compares: where
+// positions jumped, or belong to something else, events are missing.
+struct LastSeen {
+  Identity identity;
+  Lsn confirmed;  // the newest that was said
+};
+
 enum class SourceState {
   kConnecting,  // no stream yet
   kStandby,     // another process holds the slot; waiting for it quietly
@@ -45,6 +52,10 @@ struct SourceProgress {
   std::optional<std::int64_t> safe_wal_bytes;  // until invalidation; none: unlimited
   std::string wal_status;
 };
+
+// The other side's own failure while it produced the stream (not the line, not a shutdown): tried
+// again, it may well fail again.
+bool IsServerFault(const absl::Status& status);
 
 class Source {
  public:

@@ -7,24 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "base/lsn.h"
 #include "outbox/event.h"
+#include "outbox/origin.h"
 
 namespace walpost::outbox {
-
-// Where and when an event was committed.
-struct Origin {
-  std::uint64_t system_identifier = 0;
-  std::uint32_t timeline = 0;
-  std::string_view database;
-  std::string_view relation;        // "schema.table" (Mapper::relation_name())
-  std::string_view message_prefix;  // of a logical message; `relation` is empty then
-  Xid xid;
-  Lsn commit_lsn;
-  std::uint32_t index = 0;  // among the outbox events of the transaction
-  absl::Time committed_at;
-};
 
 // Encodes into a buffer of its own, which it keeps for the next event.
 //

@@ -32,13 +32,6 @@ bool IsFixed(std::string_view name) {
          absl::EqualsIgnoreCase(ToAbsl(name), ToAbsl(NameOf(OwnHeader::kContentType)));
 }
 
-// Upper-case hexadecimal, as many digits as there is room.
-void FormatHex(std::uint64_t value, std::span<char> out) {
-  for (std::size_t i = out.size(); i > 0; --i, value >>= 4U) {
-    out[i - 1] = "0123456789ABCDEF"[value & 15U];
-  }
-}
-
 std::string_view FormatInteger(std::int64_t number, std::string& out) {
   char digits[20];
   out.assign(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
@@ -142,10 +135,8 @@ std::span<const MessageHeader> HeaderBuilder::Build(const Event& event, const Or
   if (!content_type.empty()) Add(OwnHeader::kContentType, content_type);
   AddField(OwnHeader::kTraceparent, event, Field::kTraceparent);
   AddField(OwnHeader::kTracestate, event, Field::kTracestate);
-  FormatHex(origin.commit_lsn.value, std::span(lsn_).first<16>());
-  lsn_[16] = '-';
-  FormatHex(origin.index, std::span(lsn_).last<8>());
-  Add(OwnHeader::kLsn, {lsn_.data(), lsn_.size()});
+  lsn_ = FormatPosition(origin.commit_lsn, origin.index);
+  Add(OwnHeader::kLsn, TextOf(lsn_));
   if (raw_payload) {
     AddField(OwnHeader::kAggregateType, event, Field::kAggregateType);
     AddField(OwnHeader::kAggregateVersion, event, Field::kAggregateVersion);

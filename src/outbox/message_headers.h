@@ -78,7 +78,7 @@ class HeaderBuilder {
 
   // What the headers view, beside the event.
   std::vector<MessageHeader> headers_;
-  std::array<char, 25> lsn_{};
+  PositionText lsn_{};
   std::string aggregate_version_;
   std::string schema_version_;
   std::string occurred_at_;

@@ -91,11 +91,16 @@ absl::Status TopicRouter::Check() const {
                                                    " bytes, beginning with '", topic_.substr(0, 40),
                                                    "': Kafka takes at most ", limits::kNameBytes));
   }
-  if (topic_.empty() || topic_ == "." || topic_ == ".." || !AreTopicCharacters(topic_)) {
+  if (!IsTopicName(topic_)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "topic '", topic_, "' isn't legal: Kafka takes letters, digits, '.', '_' and '-'"));
   }
   return absl::OkStatus();
+}
+
+bool IsTopicName(std::string_view name) {
+  return !name.empty() && name.size() <= limits::kNameBytes && name != "." && name != ".." &&
+         AreTopicCharacters(name);
 }
 
 bool IsTextField(Field field) { return InfoOf(field).form == FieldForm::kText; }

@@ -66,6 +66,9 @@ class TopicRouter {
       last_allowed_;  // the topic that passed last: most events go where the one before went
 };
 
+// A legal name: 1 to 249 of A–Z a–z 0–9 . _ -, and neither "." nor "..".
+bool IsTopicName(std::string_view name);
+
 // The text of a field that is text, or none. Requires: IsTextField(field).
 std::optional<std::string_view> TextOf(const Event& event, Field field);
 bool IsTextField(Field field);

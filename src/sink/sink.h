@@ -84,6 +84,10 @@ class Sink {
   virtual void BeginDrain() = 0;
   virtual bool drained() const = 0;
 
+  // Not OK once the sink has failed; the codes are Submit()'s. Where receipts are still to come,
+  // they may say more.
+  virtual absl::Status failure() const { return absl::OkStatus(); }
+
   virtual SinkHealth health() const = 0;
   virtual SinkTraits traits() const = 0;
 };

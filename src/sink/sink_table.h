@@ -2,6 +2,7 @@
 // in tests/conformance.
 #pragma once
 
+#include <any>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -19,8 +20,11 @@ struct SinkType {
   // Checks the settings without any side effect. Errors: kInvalidArgument names the key and the
   // fix.
   absl::Status (*check)(const Settings& settings);
+  // `memory` is the sink's own: what one leaves for the next of this process. Empty at first; it
+  // must outlive the sink.
+  //
   // Errors: kInvalidArgument (settings), kFailedPrecondition, kUnavailable.
-  absl::StatusOr<std::unique_ptr<Sink>> (*make)(const Settings& settings);
+  absl::StatusOr<std::unique_ptr<Sink>> (*make)(const Settings& settings, std::any& memory);
 };
 
 std::span<const SinkType> SinkTypes();

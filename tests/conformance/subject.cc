@@ -1,6 +1,8 @@
 #include "subject.h"
 
+#include <any>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -120,7 +122,13 @@ Settings SettingsFor(std::string_view sink_type, int window) {
 }
 
 std::unique_ptr<Sink> OpenSink(std::string_view sink_type, const Settings& settings) {
-  auto sink = FindSinkType(sink_type)->make(settings);
+  static std::deque<std::any> memories;  // each outlives its sink
+  return OpenSink(sink_type, settings, memories.emplace_back());
+}
+
+std::unique_ptr<Sink> OpenSink(std::string_view sink_type, const Settings& settings,
+                               std::any& memory) {
+  auto sink = FindSinkType(sink_type)->make(settings, memory);
   if (!sink.ok()) std::cerr << sink.status() << '\n';
   WALPOST_CHECK(sink.ok());
   return *std::move(sink);

@@ -2,6 +2,7 @@
 // read back by other means than its own.
 #pragma once
 
+#include <any>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,5 +53,8 @@ Settings SettingsFor(std::string_view sink_type, int window);
 
 // The sink that `settings` make; aborts the test if they don't.
 std::unique_ptr<Sink> OpenSink(std::string_view sink_type, const Settings& settings);
+// Likewise, with what an earlier one left behind.
+std::unique_ptr<Sink> OpenSink(std::string_view sink_type, const Settings& settings,
+                               std::any& memory);
 
 }  // namespace walpost::sink

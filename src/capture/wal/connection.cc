@@ -94,7 +94,8 @@ absl::Status Connection::Advance(const PgRows& rows) {
 
 std::string Connection::StartCommand() const {
   return absl::StrCat("START_REPLICATION SLOT ", session_->QuoteIdentifier(options_.slot),
-                      " LOGICAL 0/0 (proto_version '1', binary 'true', publication_names ",
+                      " LOGICAL 0/0 (proto_version '1', binary 'true'",
+                      options_.messages ? ", messages 'true'" : "", ", publication_names ",
                       session_->QuoteLiteral(QuoteForList(options_.publication)), ")");
 }
 

@@ -25,6 +25,7 @@ struct ConnectionOptions {
   PgOptions pg;  // replication is set by the connection
   std::string slot;
   std::string publication;
+  bool messages = false;  // logical messages are wanted too
 };
 
 // Thread: loop only.

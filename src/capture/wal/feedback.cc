@@ -9,6 +9,7 @@ namespace walpost::capture {
 
 Feedback::Feedback(FeedbackOptions options, MonotonicTime now)
     : interval_(limits::kStatusInterval),
+      patience_(limits::kPeerDead),
       received_(options.confirmed_flush),
       announced_(options.confirmed_flush),
       confirmed_(options.confirmed_flush),
@@ -17,6 +18,9 @@ Feedback::Feedback(FeedbackOptions options, MonotonicTime now)
       heard_(now) {
   if (options.wal_sender_timeout > absl::ZeroDuration()) {
     interval_ = std::min(interval_, options.wal_sender_timeout / 3);
+    patience_ = std::max(patience_, options.wal_sender_timeout + limits::kPeerMargin);
+  } else {
+    patience_ = limits::kPeerNeverAsks;
   }
 }
 
@@ -44,6 +48,6 @@ StatusUpdate Feedback::Take(MonotonicTime now) {
   return {.write = received_, .flush = confirmed_, .reply_requested = quiet};
 }
 
-bool Feedback::dead(MonotonicTime now) const { return now - heard_ >= limits::kPeerDead; }
+bool Feedback::dead(MonotonicTime now) const { return now - heard_ >= patience_; }
 
 }  // namespace walpost::capture

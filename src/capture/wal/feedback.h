@@ -53,6 +53,7 @@ class Feedback {
 
  private:
   absl::Duration interval_;
+  absl::Duration patience_;
   Lsn received_;
   Lsn announced_;
   Lsn confirmed_;

@@ -13,6 +13,13 @@ absl::Status Verdict(Phase phase, std::string_view message, std::string_view hin
 
 absl::Status JudgeSlot(const CatalogFacts& facts, Phase phase) {
   const SlotFacts& slot = facts.slot;
+  // Up to version 15 a standby can't be decoded; a failover may be under way.
+  if (facts.server.in_recovery && (!slot.exists || slot.synced || facts.server.version < 160000)) {
+    return WithHint(Error(absl::StatusCode::kUnavailable,
+                          "the server is a standby, and the slot can't be read on it"),
+                    "let source.dsn lead to the primary: name all hosts, and "
+                    "target_session_attrs=read-write");
+  }
   if (!slot.exists) {
     return Verdict(
         phase, absl::StrCat("slot '", slot.name, "' does not exist"),
@@ -55,6 +62,22 @@ absl::Status JudgeSlot(const CatalogFacts& facts, Phase phase) {
   return absl::OkStatus();
 }
 
+// As SQL has it: quoted where it must be.
+std::string Quoted(std::string_view name) {
+  bool plain = !name.empty() && (name[0] < '0' || name[0] > '9');
+  std::string quoted = "\"";
+  for (const char c : name) {
+    plain = plain && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
+    quoted += c;
+    if (c == '"') quoted += c;
+  }
+  return plain ? std::string(name) : quoted + "\"";
+}
+
+std::string Quoted(const TableName& table) {
+  return absl::StrCat(Quoted(table.schema), ".", Quoted(table.name));
+}
+
 absl::Status JudgePublication(const PublicationFacts& publication, Phase phase) {
   if (!publication.exists) {
     return Verdict(
@@ -65,15 +88,32 @@ absl::Status JudgePublication(const PublicationFacts& publication, Phase phase) 
   if (!publication.publishes_insert) {
     return Verdict(
         phase, absl::StrCat("publication '", publication.name, "' does not publish inserts"),
-        absl::StrCat("ALTER PUBLICATION ", publication.name, " SET (publish = 'insert')"));
+        absl::StrCat("ALTER PUBLICATION ", Quoted(publication.name), " SET (publish = 'insert')"));
+  }
+  if (!publication.unknown_tables.empty()) {
+    const TableName& table = publication.unknown_tables.front();
+    return Verdict(
+        phase, absl::StrCat("the table ", table.schema, ".", table.name, " does not exist"),
+        "correct source.table (names are taken as they are, upper case too), or make the "
+        "table with walpost setup --create-table");
   }
   if (!publication.missing_tables.empty()) {
     const TableName& table = publication.missing_tables.front();
     return Verdict(phase,
                    absl::StrCat("publication '", publication.name, "' does not contain the table ",
                                 table.schema, ".", table.name),
-                   absl::StrCat("ALTER PUBLICATION ", publication.name, " ADD TABLE ", table.schema,
-                                ".", table.name, ", or correct source.table"));
+                   absl::StrCat("ALTER PUBLICATION ", Quoted(publication.name), " ADD TABLE ",
+                                Quoted(table), ", or correct source.table"));
+  }
+  if (!publication.renamed_tables.empty()) {
+    const TableName& table = publication.renamed_tables.front();
+    return Verdict(
+        phase,
+        absl::StrCat("rows of ", table.schema, ".", table.name,
+                     " are published under the name of another table of its partition "
+                     "tree"),
+        absl::StrCat("name the partitioned table in source.table, and ALTER PUBLICATION ",
+                     Quoted(publication.name), " SET (publish_via_partition_root = true)"));
   }
   if (!publication.filtered_tables.empty()) {
     const TableName& table = publication.filtered_tables.front();
@@ -92,8 +132,50 @@ absl::Status Judge(const CatalogFacts& facts, Phase phase) {
     return Verdict(phase, absl::StrCat("wal_level is '", facts.server.wal_level, "'"),
                    "ALTER SYSTEM SET wal_level = 'logical', then restart Postgres");
   }
+  if (facts.server.encoding == "SQL_ASCII") {
+    return Verdict(
+        phase, absl::StrCat("database '", facts.server.database, "' has the encoding SQL_ASCII"),
+        "its text is of no known encoding, and one row that isn't UTF-8 would stop the "
+        "stream for good: move the outbox to a database with an encoding");
+  }
   absl::Status slot = JudgeSlot(facts, phase);
   return slot.ok() ? JudgePublication(facts.publication, phase) : slot;
+}
+
+absl::Status JudgeContinuity(const Continuity& facts) {
+  const LastSeen& last = facts.last;
+  constexpr char kCompare[] =
+      "compare the outbox table with the topics; to go on from where the slot is now, restart the "
+      "relay";
+  if (facts.identity.system_identifier != last.identity.system_identifier ||
+      facts.identity.database != last.identity.database) {
+    return Verdict(
+        Phase::kRunning,
+        absl::StrCat("connected to another database: system ", facts.identity.system_identifier,
+                     " '", facts.identity.database, "', before ", last.identity.system_identifier,
+                     " '", last.identity.database, "'"),
+        "source.dsn leads somewhere else now: correct it, or restart the relay if that is meant");
+  }
+  const bool same_timeline = facts.identity.timeline == last.identity.timeline;
+  if (facts.identity.timeline < last.identity.timeline ||
+      (same_timeline && facts.xlogpos < last.confirmed)) {
+    return Verdict(
+        Phase::kRunning,
+        absl::StrCat("the server is at ", FormatLsn(facts.xlogpos), " of timeline ",
+                     facts.identity.timeline, ", and ", FormatLsn(last.confirmed), " of timeline ",
+                     last.identity.timeline, " was confirmed: it is an older copy"),
+        "events since then were delivered and don't exist on it; restart the relay to go "
+        "on from where its slot is");
+  }
+  if (!facts.held_by_another && facts.confirmed_flush_lsn > last.confirmed) {
+    return Verdict(
+        Phase::kRunning,
+        absl::StrCat("gap: slot '", facts.slot, "' is at ", FormatLsn(*facts.confirmed_flush_lsn),
+                     ", and this relay confirmed ", FormatLsn(last.confirmed),
+                     " at most: it was recreated or advanced meanwhile"),
+        kCompare);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace walpost::capture

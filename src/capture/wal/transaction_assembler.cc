@@ -99,8 +99,13 @@ absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::Insert& insert, Ow
                                  (*relation)->columns.size(), " columns"));
   }
   if (!IsOutbox(*relation)) return Ignore("an insert");
+  return AddEvent(*relation, insert.values, frame);
+}
+
+bool TransactionAssembler::AddEvent(const std::shared_ptr<const Relation>& relation,
+                                    std::span<const Value> values, OwnedFrame& frame) {
   batch_.Adopt(frame.memory.release(), frame.memory.get_deleter());
-  batch_.Add(*relation, insert.values);
+  batch_.Add(relation, values);
   ++next_index_;
   return batch_.size() >= limits::kBatchRows || batch_.bytes() >= limits::kBatchBytes;
 }
@@ -116,10 +121,18 @@ absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::Truncate&, OwnedFr
 }
 
 absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::LogicalMessage& message,
-                                              OwnedFrame&) {
-  if (message.transactional) return Ignore("a transactional message");
-  ++ignored_changes_;  // non-transactional ones come at any time
-  return false;
+                                              OwnedFrame& frame) {
+  if (!message.transactional) {
+    ++ignored_changes_;  // they come at any time
+    return false;
+  }
+  if (std::find(prefixes_.begin(), prefixes_.end(), message.prefix) == prefixes_.end()) {
+    return Ignore("a transactional message");
+  }
+  if (!open_) return DataLoss("a transactional message outside of a transaction");
+  const Value values[] = {{Value::Kind::kText, message.prefix},
+                          {Value::Kind::kBinary, message.content}};
+  return AddEvent(nullptr, values, frame);
 }
 
 absl::StatusOr<bool> TransactionAssembler::On(const pgoutput::StreamAbort&, OwnedFrame&) {

@@ -3,6 +3,10 @@
 //   stream       = { transaction | keepalive | message }
 //   transaction  = Begin [Origin] { Type | Relation | change | keepalive } Commit
 //
+// A change of the outbox is an INSERT into one of its tables, or a transactional logical message of
+// one of its prefixes. Non-transactional messages are never events: they exist before a commit, and
+// without one.
+//
 // A transaction with rows of the outbox becomes one or more batches, the last with release =
 // end_lsn. One without becomes an empty batch with that release; so does a keepalive between
 // transactions, with walEnd. A keepalive inside a transaction carries at most that transaction's
@@ -44,7 +48,9 @@ struct OwnedFrame {
 // Thread: loop only. Pure: no clock, no I/O. Lives as long as one connection.
 class TransactionAssembler {
  public:
-  explicit TransactionAssembler(std::vector<TableName> tables) : tables_(std::move(tables)) {}
+  // `prefixes`: of the logical messages that are events too.
+  TransactionAssembler(std::vector<TableName> tables, std::vector<std::string> prefixes)
+      : tables_(std::move(tables)), prefixes_(std::move(prefixes)) {}
 
   // Takes in the message of one XLogData, whose payload must view `frame`. True: batch() is
   // complete and must be taken before the next call. Errors: kDataLoss (doesn't parse, breaks the
@@ -75,9 +81,13 @@ class TransactionAssembler {
   absl::StatusOr<bool> On(const pgoutput::LogicalMessage& message, OwnedFrame& frame);
   absl::StatusOr<bool> On(const pgoutput::StreamAbort& abort, OwnedFrame& frame);
   absl::StatusOr<bool> Ignore(std::string_view what);
+  // Adds an event that views `frame`; true if the batch is complete.
+  bool AddEvent(const std::shared_ptr<const Relation>& relation, std::span<const Value> values,
+                OwnedFrame& frame);
   bool IsOutbox(const std::shared_ptr<const Relation>& relation);
 
   const std::vector<TableName> tables_;
+  const std::vector<std::string> prefixes_;
   pgoutput::Decoder decoder_;
   pgoutput::RelationCache relations_;
   // The last relation asked about, and the answer: one comparison per row instead of two of

@@ -28,7 +28,7 @@ absl::Status Classified(const absl::Status& status) {
     case absl::StatusCode::kInvalidArgument:
       return status;
     default:
-      return Error(absl::StatusCode::kUnavailable, MessageOf(status));
+      return PgError(absl::StatusCode::kUnavailable, SqlStateOf(status), MessageOf(status));
   }
 }
 
@@ -51,8 +51,16 @@ WatchOptions WatchOf(const WalSourceOptions& options) {
 
 }  // namespace
 
+bool IsServerFault(const absl::Status& status) {
+  const std::string kind = SqlStateOf(status).substr(0, 2);
+  // Data exceptions (a character without an equivalent), internal errors, files of its own.
+  return kind == "22" || kind == "XX" || kind == "58" || kind == "54";
+}
+
 WalSource::WalSource(const WalSourceOptions& options)
-    : options_(options), watch_(WatchOf(options)), assembler_(options.tables) {}
+    : options_(options),
+      watch_(WatchOf(options)),
+      assembler_(options.tables, options.message_prefixes) {}
 
 absl::StatusOr<std::unique_ptr<Source>> WalSource::Start(const WalSourceOptions& options,
                                                          MonotonicTime now) {
@@ -102,7 +110,7 @@ absl::Status WalSource::OnFacts(const CatalogFacts& facts, MonotonicTime now) {
     }
     return absl::OkStatus();
   }
-  const bool ran = options_.phase == Phase::kRunning || state_ == SourceState::kStreaming;
+  const bool ran = options_.last_seen || state_ == SourceState::kStreaming;
   RETURN_IF_ERROR(Judge(facts, ran ? Phase::kRunning : Phase::kStart));
   if (connection_ != nullptr) return absl::OkStatus();  // streaming, or about to
   if (facts.slot.active) {
@@ -114,6 +122,7 @@ absl::Status WalSource::OnFacts(const CatalogFacts& facts, MonotonicTime now) {
   options.pg.address = watch_.address();
   options.slot = options_.slot;
   options.publication = options_.publication;
+  options.messages = !options_.message_prefixes.empty();
   absl::StatusOr<std::unique_ptr<Connection>> connection = Connection::Start(std::move(options));
   RETURN_IF_ERROR(Classified(connection.status()));
   connection_ = *std::move(connection);
@@ -127,8 +136,7 @@ void WalSource::EnterStandby(MonotonicTime now) {
   if (state_ != SourceState::kStandby) watch_.ReopenAt(now + limits::kCheckInterval);
   state_ = SourceState::kStandby;
   watch_.LookAgain(now + limits::kStandbyInterval);
-  if (standby_logged_) return;
-  standby_logged_ = true;
+  if (std::exchange(stood_by_, true)) return;
   log::Info("the slot is held by another process: standing by",
             {{"slot", options_.slot},
              {"pid", facts_.slot.active_pid},
@@ -148,6 +156,7 @@ absl::Status WalSource::ServeHandshake(MonotonicTime now) {
   }
   connect_give_up_ = MonotonicTime::Never();
   identity_ = connection_->identity();
+  RETURN_IF_ERROR(CheckContinuity());
   feedback_.emplace(
       FeedbackOptions{.confirmed_flush = facts_.slot.confirmed_flush_lsn.value_or(Lsn()),
                       .wal_sender_timeout = connection_->wal_sender_timeout()},
@@ -161,10 +170,28 @@ absl::Status WalSource::ServeHandshake(MonotonicTime now) {
   return absl::OkStatus();
 }
 
-absl::Status WalSource::HandleNotices() {
+absl::Status WalSource::CheckContinuity() const {
+  if (!options_.last_seen) return absl::OkStatus();
+  Continuity facts{.slot = options_.slot,
+                   .last = *options_.last_seen,
+                   .identity = *identity_,
+                   .xlogpos = connection_->xlogpos(),
+                   .confirmed_flush_lsn = facts_.slot.confirmed_flush_lsn,
+                   .held_by_another = stood_by_};
+  if (identity_->timeline > facts.last.identity.timeline) {
+    log::Warning("the server has changed its timeline: a standby was promoted",
+                 {{"from", facts.last.identity.timeline},
+                  {"to", identity_->timeline},
+                  {"confirmed", facts.last.confirmed},
+                  {"server_lsn", facts.xlogpos}});
+  }
+  return JudgeContinuity(facts);
+}
+
+absl::Status WalSource::HandleNotices(MonotonicTime now) {
   for (const PgSession::Notice& notice : connection_->TakeNotices()) {
     // From version 18 on a missing publication is only this warning: rows are skipped silently.
-    if (notice.sqlstate == "55000" && notice.message.find("publication") != std::string::npos) {
+    if (notice.sqlstate == "55000" && notice.function == "LoadPublications") {
       return WithExitCode(
           WithHint(
               Error(absl::StatusCode::kFailedPrecondition, notice.message),
@@ -172,6 +199,9 @@ absl::Status WalSource::HandleNotices() {
               "the topics, then create the publication and a new slot with walpost setup"),
           ExitCode::kData);
     }
+    if (notice == last_notice_ && now - noticed_ < limits::kNoticePeriod) continue;
+    last_notice_ = notice;
+    noticed_ = now;
     log::Warning("notice from the server",
                  {{"sqlstate", notice.sqlstate}, {"text", notice.message}});
   }
@@ -181,7 +211,7 @@ absl::Status WalSource::HandleNotices() {
 absl::Status WalSource::ServeStream(MonotonicTime now) {
   connection_->Readable();
   if (gather_until_ <= now) gather_until_ = MonotonicTime();
-  RETURN_IF_ERROR(HandleNotices());
+  RETURN_IF_ERROR(HandleNotices(now));
   if (connection_->flush_pending()) RETURN_IF_ERROR(connection_->Flush());
   // A status that is still on its way says enough; the next one will say more.
   if (now >= feedback_->due() && !connection_->flush_pending())
@@ -223,6 +253,7 @@ absl::StatusOr<bool> WalSource::TakeBatch(MonotonicTime now, Batch& batch) {
     }
   }
   CountForGathering(now, limits::kFramesPerTurn);
+  gather_until_ = now;  // there may be more: the socket won't say so of what libpq already holds
   return false;
 }
 
@@ -295,6 +326,10 @@ SourceProgress WalSource::progress() const {
     progress.received = feedback_->received();
     progress.server = std::max(feedback_->announced(), facts_.server.wal_end);
     progress.confirmed = feedback_->said();
+  } else if (state_ == SourceState::kStandby) {
+    // What the other process does.
+    progress.confirmed = progress.received = facts_.slot.confirmed_flush_lsn.value_or(Lsn());
+    progress.server = facts_.server.wal_end;
   }
   progress.bytes = bytes_;
   progress.transactions = assembler_.transactions();

@@ -30,8 +30,9 @@ struct WalSourceOptions {
   std::string slot;
   std::string publication;
   std::vector<TableName> tables;
-  Phase phase =
-      Phase::kStart;  // kRunning once this process has streamed: what is missing then vanished
+  std::vector<std::string> message_prefixes;  // of logical messages that are events
+  // Of this process's last stream: what is missing now has vanished since. None: the first one.
+  std::optional<LastSeen> last_seen;
 };
 
 class WalSource : public Source {
@@ -62,9 +63,11 @@ class WalSource : public Source {
   absl::Status ServeStopping(MonotonicTime now);
   absl::Status SayStatus(MonotonicTime now, bool ask_for_proof);
   void CloseStream();
-  absl::Status HandleNotices();
+  absl::Status HandleNotices(MonotonicTime now);
   absl::StatusOr<bool> OnFrame(OwnedFrame frame);
   void EnterStandby(MonotonicTime now);
+  // Did this process confirm all that the slot says is confirmed, on this server?
+  absl::Status CheckContinuity() const;
   void CountForGathering(MonotonicTime now, std::size_t frames);
 
   const WalSourceOptions options_;
@@ -76,7 +79,11 @@ class WalSource : public Source {
   std::optional<Identity> identity_;
   CatalogFacts facts_;
   MonotonicTime connect_give_up_ = MonotonicTime::Never();
-  bool standby_logged_ = false;
+  // Another process held the slot: what it confirmed is no gap.
+  bool stood_by_ = false;
+
+  PgSession::Notice last_notice_;
+  MonotonicTime noticed_;
 
   std::uint64_t bytes_ = 0;
   std::uint64_t status_updates_ = 0;

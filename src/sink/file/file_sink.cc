@@ -91,7 +91,7 @@ absl::Status Check(const Settings& settings) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings) {
+absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings, std::any&) {
   RETURN_IF_ERROR(Check(settings));
   const std::string path = settings.GetString("file.path");
   const bool durable = path != kStandardOutput;

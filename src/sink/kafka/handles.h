@@ -30,5 +30,6 @@ using EventHandle = Handle<rd_kafka_event_t, rd_kafka_event_destroy>;
 using HeadersHandle = Handle<rd_kafka_headers_t, rd_kafka_headers_destroy>;
 using MetadataHandle = Handle<const struct rd_kafka_metadata, rd_kafka_metadata_destroy>;
 using NewTopicHandle = Handle<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
+using ConfigResourceHandle = Handle<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 
 }  // namespace walpost::sink::kafka

@@ -1,6 +1,7 @@
 #include "sink/kafka/kafka_sink.h"
 
 #include <algorithm>
+#include <any>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "sink/kafka/delivery_error.h"
 #include "sink/kafka/handles.h"
 #include "sink/kafka/producer_config.h"
+#include "sink/kafka/record_size.h"
 #include "sink/kafka/topic_resolver.h"
 #include "sink/kafka/topic_table.h"
 
@@ -30,6 +32,15 @@ static_assert(sizeof(void*) >= sizeof(Ticket::Value), "a ticket travels as librd
 constexpr int kPurgeAll =
     RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING;
 
+absl::Status TooLarge(std::size_t size, std::size_t limit, std::string_view topic) {
+  return WithHint(
+      Error(absl::StatusCode::kInvalidArgument,
+            absl::StrCat("message of ", size, " bytes for topic '", ToAbsl(topic),
+                         "' is larger than its max.message.bytes of ", limit)),
+      "raise max.message.bytes of the topic (and what consumers fetch), or send it to the "
+      "dead-letter topic");
+}
+
 // librdkafka takes a null pointer for "none", and an empty view may have one.
 const char* NotNull(std::string_view text) { return text.data() ? text.data() : ""; }
 
@@ -42,17 +53,26 @@ struct Bytes {
   std::size_t size;
 };
 
+// What a sink leaves for the next one: batches that suit every topic met so far.
+struct Memory {
+  std::size_t batch_bytes = SafeBatchBytes(limits::kDefaultMaxMessageBytes);
+};
+
 // Thread: loop only. librdkafka's threads and the resolver's wake the loop through `ready_`.
 class KafkaSink final : public Sink {
  public:
-  KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics);
+  KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics, Memory& memory);
   ~KafkaSink() override;
+
+  // Opens a topic that will be needed, so that a missing one is known before its first message.
+  absl::Status Expect(std::string_view topic) { return KnownTopic(topic).status(); }
 
   absl::StatusOr<Admission> Submit(Ticket ticket, const outbox::Message& message) override;
   void TakeReceipts(std::vector<Receipt>& receipts) override;
   int ready_fd() const override { return ready_.fd(); }
   void BeginDrain() override { draining_ = true; }
   bool drained() const override { return outstanding_ == 0; }
+  absl::Status failure() const override { return failure_; }
   SinkHealth health() const override;
   SinkTraits traits() const override { return SinkTraits{true, false}; }
 
@@ -64,6 +84,7 @@ class KafkaSink final : public Sink {
   absl::Status Refused(rd_kafka_resp_err_t error, const outbox::Message& message);
 
   void TakeNews();
+  void Suit(const Topic& topic);
   void TakeEvent(rd_kafka_event_t* event, std::vector<Receipt>& receipts);
   void TakeReports(rd_kafka_event_t* event, std::vector<Receipt>& receipts);
   absl::Status TakeReport(const rd_kafka_message_t& report);
@@ -73,6 +94,7 @@ class KafkaSink final : public Sink {
   void Fail(const absl::Status& cause, bool is_consequence);
   void Purge() { rd_kafka_purge(producer_.get(), kPurgeAll); }
 
+  Memory& memory_;
   // In the order in which they come to be; they go in the opposite one.
   EventFd ready_;
   ProducerHandle producer_;
@@ -84,6 +106,7 @@ class KafkaSink final : public Sink {
   std::size_t outstanding_ = 0;
   MonotonicTime progress_;  // of the last receipt, or of the first message outstanding since
   bool draining_ = false;
+  bool too_large_batches_ = false;  // for a topic met since: nothing more is taken
   bool connected_ = false;
   std::string trouble_ = "no connection to a broker yet";  // while not connected; "" is "down"
 
@@ -92,8 +115,9 @@ class KafkaSink final : public Sink {
   bool failure_is_consequence_ = false;
 };
 
-KafkaSink::KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics)
-    : ready_(std::move(ready)),
+KafkaSink::KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics, Memory& memory)
+    : memory_(memory),
+      ready_(std::move(ready)),
       producer_(std::move(producer)),
       events_(rd_kafka_queue_get_main(producer_.get())),
       topics_(producer_.get()) {
@@ -115,7 +139,10 @@ absl::StatusOr<Admission> KafkaSink::Submit(Ticket ticket, const outbox::Message
   if (!failure_.ok()) return failure_;
   if (draining_) return Error(absl::StatusCode::kFailedPrecondition, "kafka sink is closed");
   ASSIGN_OR_RETURN(Topic * topic, KnownTopic(message.topic));
-  if (topic == nullptr) return Admission::kFull;
+  if (topic == nullptr || too_large_batches_) return Admission::kFull;
+  if (const std::size_t size = BatchSizeOf(message); size > topic->max_message_bytes) {
+    return TooLarge(size, topic->max_message_bytes, topic->name);
+  }
   if (message.timestamp < absl::UnixEpoch()) {
     return Error(absl::StatusCode::kInvalidArgument, "timestamp before 1970: brokers refuse it");
   }
@@ -193,7 +220,12 @@ void KafkaSink::TakeReceipts(std::vector<Receipt>& receipts) {
   TakeNews();
   for (std::size_t i = 0; i < limits::kClientEventsPerTake; ++i) {
     const EventHandle event(rd_kafka_queue_poll(events_.get(), 0));
-    if (event == nullptr) return;
+    if (event == nullptr) {
+      if (too_large_batches_ && outstanding_ == 0) {
+        Fail(Error(absl::StatusCode::kUnavailable, "smaller batches need a new producer"), true);
+      }
+      return;
+    }
     TakeEvent(event.get(), receipts);
   }
   ready_.Signal();  // there may be more
@@ -204,14 +236,26 @@ void KafkaSink::TakeNews() {
   if (news.reached) Connected();
   for (TopicResolver::Answer& answer : news.answers) {
     Topic& topic = *TopicTable::Of(answer.topic);
-    if (answer.partitions.ok()) {
-      topic.partitions.resize(static_cast<std::size_t>(*answer.partitions));
-    } else if (answer.partitions.status().code() == absl::StatusCode::kInvalidArgument) {
-      topic.refusal = answer.partitions.status();
+    if (answer.facts.ok()) {
+      topic.partitions.resize(static_cast<std::size_t>(answer.facts->partitions));
+      topic.max_message_bytes = answer.facts->max_message_bytes;
+      Suit(topic);
+    } else if (answer.facts.status().code() == absl::StatusCode::kInvalidArgument) {
+      topic.refusal = answer.facts.status();
     } else {
-      Fail(answer.partitions.status(), false);
+      Fail(answer.facts.status(), false);
     }
   }
+}
+
+// A producer has one size of batches. What is under way suits its topics, so it lands first.
+void KafkaSink::Suit(const Topic& topic) {
+  const std::size_t safe = SafeBatchBytes(topic.max_message_bytes);
+  if (safe >= memory_.batch_bytes) return;
+  log::Info("a topic takes smaller batches: the producer is made anew",
+            {{"topic", topic.name}, {"max.message.bytes", topic.max_message_bytes}});
+  memory_.batch_bytes = safe;
+  too_large_batches_ = true;
 }
 
 void KafkaSink::TakeEvent(rd_kafka_event_t* event, std::vector<Receipt>& receipts) {
@@ -314,10 +358,14 @@ SinkHealth KafkaSink::health() const {
   return SinkHealth{true, ""};
 }
 
-absl::Status Check(const Settings& settings) { return ProducerConf(settings).status(); }
+absl::Status Check(const Settings& settings) {
+  return ProducerConf(settings, Memory().batch_bytes).status();
+}
 
-absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings) {
-  ASSIGN_OR_RETURN(ConfHandle conf, ProducerConf(settings));
+absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings, std::any& memory) {
+  if (!memory.has_value()) memory.emplace<Memory>();
+  auto& remembered = *std::any_cast<Memory>(&memory);
+  ASSIGN_OR_RETURN(ConfHandle conf, ProducerConf(settings, remembered.batch_bytes));
   ASSIGN_OR_RETURN(EventFd ready, EventFd::Create());
   log::Debug("kafka client starts", {{"librdkafka", rd_kafka_version_str()}});
   char text[512];
@@ -332,8 +380,12 @@ absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings) {
     return Error(absl::StatusCode::kInternal,
                  absl::StrCat("kafka client log: ", rd_kafka_err2str(error)));
   }
-  return std::unique_ptr<Sink>(new KafkaSink(std::move(ready), std::move(producer),
-                                             settings.GetBool("kafka.create_topics")));
+  auto sink = std::make_unique<KafkaSink>(std::move(ready), std::move(producer),
+                                          settings.GetBool("kafka.create_topics"), remembered);
+  for (const std::string& topic : TopicsKnownAtStart(settings)) {
+    RETURN_IF_ERROR(sink->Expect(topic));
+  }
+  return std::unique_ptr<Sink>(std::move(sink));
 }
 
 }  // namespace

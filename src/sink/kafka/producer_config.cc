@@ -24,6 +24,8 @@ constexpr Property kDefaults[] = {
     // A commit must not wait for the acknowledgement of the one before.
     {"socket.nagle.disable", "true"},
     {"socket.keepalive.enable", "true"},
+    // The topic's own limit decides what is too large; batch.size how large a batch grows.
+    {"message.max.bytes", "1000000000"},
     // One client: a broker that came back is found within a second (librdkafka waits up to ten).
     {"reconnect.backoff.max.ms", "1000"},
 };
@@ -181,8 +183,8 @@ std::int64_t ReadInteger(rd_kafka_conf_t* conf, const char* name) {
   return absl::SimpleAtoi(text, &value) ? value : 0;
 }
 
-// A bit above the relay's window, which is what holds it back; and at least one message of the
-// largest size, or that one could never enter.
+// A bit above the relay's window, which is what holds it back; and by one message of the largest
+// size, or that one could never enter.
 absl::Status SetQueueBounds(rd_kafka_conf_t* conf, const Settings& settings) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::int64_t messages = settings.GetInteger("delivery.max_inflight_messages");
@@ -197,6 +199,12 @@ absl::Status SetQueueBounds(rd_kafka_conf_t* conf, const Settings& settings) {
       static_cast<std::int64_t>(std::min<std::uint64_t>(window_kbytes, kMost / 2));
   const std::int64_t largest = ReadInteger(conf, "message.max.bytes") / 1024 + 1;
   return SetOwn(conf, "queue.buffering.max.kbytes", absl::StrCat(kbytes + kbytes / 4 + largest));
+}
+
+absl::Status SetBatchSize(rd_kafka_conf_t* conf, std::size_t batch_bytes) {
+  const auto wanted = ReadInteger(conf, "batch.size");
+  const auto most = static_cast<std::int64_t>(batch_bytes);
+  return SetOwn(conf, "batch.size", absl::StrCat(std::min(wanted, most)));
 }
 
 // Broker logs and quotas know the relay by its slot.
@@ -242,7 +250,23 @@ bool IsSecretProperty(std::string_view property) {
   return false;
 }
 
-absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings) {
+std::size_t SafeBatchBytes(std::size_t max_message_bytes) {
+  return std::max<std::size_t>(1, max_message_bytes / 10 * 9);
+}
+
+std::vector<std::string> TopicsKnownAtStart(const Settings& settings) {
+  std::vector<std::string> topics;
+  if (settings.Find("routing.topic") == nullptr) return topics;
+  const std::string routed = settings.GetString("routing.topic");
+  if (routed.find('{') == routed.npos) topics.push_back(routed);
+  if (settings.GetString("delivery.on_poison") == "dead_letter" ||
+      !settings.GetList("delivery.dead_letter_events").empty()) {
+    topics.push_back(settings.GetString("delivery.dead_letter_topic"));
+  }
+  return topics;
+}
+
+absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings, std::size_t batch_bytes) {
   ConfHandle conf(rd_kafka_conf_new());
   RETURN_IF_ERROR(SetBrokers(conf.get(), settings));
   RETURN_IF_ERROR(SetOwn(conf.get(), "client.id", ClientId(settings)));
@@ -256,6 +280,7 @@ absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings) {
   for (const Property& property : kGuarantees) {
     RETURN_IF_ERROR(SetOwn(conf.get(), property.name, property.value));
   }
+  RETURN_IF_ERROR(SetBatchSize(conf.get(), batch_bytes));
   RETURN_IF_ERROR(SetQueueBounds(conf.get(), settings));
   rd_kafka_conf_set_events(conf.get(),
                            RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);

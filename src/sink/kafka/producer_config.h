@@ -2,6 +2,8 @@
 // top what the guarantees rest on, which no property may change.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,7 +20,16 @@ std::vector<KeySpec> ProducerKeys();
 // True if the value of this librdkafka property must never be shown.
 bool IsSecretProperty(std::string_view property);
 
+// The largest batches that are safe for a topic of this max.message.bytes: librdkafka's count of a
+// batch is an estimate, and a batch that is too large takes all of its messages down.
+std::size_t SafeBatchBytes(std::size_t max_message_bytes);
+
+// `batch_bytes`: no batch of several messages is larger, whatever the properties say.
 // Errors: kInvalidArgument (names the key, the fault and the fix).
-absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings);
+absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings, std::size_t batch_bytes);
+
+// Topics that messages will go to whatever the rows say: a constant routing.topic, and the
+// dead-letter topic if it is in use.
+std::vector<std::string> TopicsKnownAtStart(const Settings& settings);
 
 }  // namespace walpost::sink::kafka

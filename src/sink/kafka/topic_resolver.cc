@@ -1,9 +1,11 @@
 #include "sink/kafka/topic_resolver.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -52,6 +54,33 @@ bool MayHeal(rd_kafka_resp_err_t error) {
          error == RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION ||
          error == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS ||
          error == RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED;
+}
+
+// nullopt: not told, and `reason` says why.
+std::optional<std::size_t> ReadMaxMessageBytes(const rd_kafka_event_t& event, std::string& reason) {
+  auto* answer =
+      const_cast<rd_kafka_event_t*>(&event);  // NOLINT: librdkafka's getters take no const
+  if (const auto error = rd_kafka_event_error(answer); error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    reason = rd_kafka_event_error_string(answer);
+    return std::nullopt;
+  }
+  std::size_t count = 0;
+  const auto* result = rd_kafka_event_DescribeConfigs_result(answer);
+  auto* const* resources =
+      result ? rd_kafka_DescribeConfigs_result_resources(result, &count) : nullptr;
+  if (count != 1 || rd_kafka_ConfigResource_error(resources[0]) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    reason = count == 1 ? rd_kafka_ConfigResource_error_string(resources[0]) : "no such topic";
+    return std::nullopt;
+  }
+  const auto* const* entries = rd_kafka_ConfigResource_configs(resources[0], &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::string_view(rd_kafka_ConfigEntry_name(entries[i])) != "max.message.bytes") continue;
+    const char* value = rd_kafka_ConfigEntry_value(entries[i]);
+    std::size_t bytes = 0;
+    if (value != nullptr && absl::SimpleAtoi(value, &bytes)) return bytes;
+  }
+  reason = "not among the topic's settings";
+  return std::nullopt;
 }
 
 }  // namespace
@@ -154,7 +183,7 @@ bool TopicResolver::Judge(Pending& pending, const rd_kafka_metadata_topic& metad
     case RD_KAFKA_RESP_ERR_NO_ERROR:
       if (metadata.partition_cnt == 0) return false;  // being created
       known_ = pending.topic;
-      Publish(pending.topic, metadata.partition_cnt);
+      Publish(pending.topic, TopicFacts{metadata.partition_cnt, MaxMessageBytes(pending.topic)});
       return true;
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
       Publish(pending.topic, Error(absl::StatusCode::kInvalidArgument,
@@ -219,18 +248,43 @@ EventHandle TopicResolver::AwaitCreated(rd_kafka_topic_t* topic) {
   rd_kafka_NewTopic_t* specs[] = {spec.get()};
   const QueueHandle queue(rd_kafka_queue_new(producer_));
   rd_kafka_CreateTopics(producer_, specs, 1, nullptr, queue.get());
-  const MonotonicTime deadline = MonotonicNow() + limits::kCreateTopicTimeout;
+  return Await(queue.get(), limits::kCreateTopicTimeout);
+}
+
+std::size_t TopicResolver::MaxMessageBytes(rd_kafka_topic_t* topic) {
+  const char* name = rd_kafka_topic_name(topic);
+  const ConfigResourceHandle resource(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name));
+  rd_kafka_ConfigResource_t* resources[] = {resource.get()};
+  const QueueHandle queue(rd_kafka_queue_new(producer_));
+  rd_kafka_DescribeConfigs(producer_, resources, 1, nullptr, queue.get());
+  const EventHandle event = Await(queue.get(), limits::kDescribeTimeout);
+  std::string reason = "no answer in time";
+  if (event != nullptr) {
+    const auto limit = ReadMaxMessageBytes(*event, reason);
+    if (limit) return *limit;
+  }
+  if (!stopping()) {
+    log::Info("the largest batch of a topic can't be read: taking the brokers' default",
+              {{"topic", name},
+               {"max.message.bytes", limits::kDefaultMaxMessageBytes},
+               {"reason", reason}});
+  }
+  return limits::kDefaultMaxMessageBytes;
+}
+
+EventHandle TopicResolver::Await(rd_kafka_queue_t* queue, absl::Duration timeout) {
+  const MonotonicTime deadline = MonotonicNow() + timeout;
   while (!stopping() && MonotonicNow() < deadline) {
-    EventHandle event(rd_kafka_queue_poll(queue.get(), Milliseconds(limits::kMetadataSpacing)));
+    EventHandle event(rd_kafka_queue_poll(queue, Milliseconds(limits::kMetadataSpacing)));
     if (event != nullptr) return event;
   }
   return nullptr;
 }
 
-void TopicResolver::Publish(rd_kafka_topic_t* topic, absl::StatusOr<int> partitions) {
+void TopicResolver::Publish(rd_kafka_topic_t* topic, absl::StatusOr<TopicFacts> facts) {
   {
     const MutexLock lock(mutex_);
-    news_.answers.push_back(Answer{topic, std::move(partitions)});
+    news_.answers.push_back(Answer{topic, std::move(facts)});
   }
   ready_.Signal();
 }

@@ -1,5 +1,6 @@
-// Asks the brokers about topics: how many partitions, or missing; creates missing ones where that
-// is configured. librdkafka's metadata call blocks, so it has a thread of its own here.
+// Asks the brokers about topics: how many partitions and how large a batch, or missing; creates
+// missing ones where that is configured. librdkafka's metadata call blocks, so it has a thread of
+// its own here.
 //
 // Also the sink's probe: it asks until any broker answers.
 //
@@ -12,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "sink/event_fd.h"
 #include "sink/kafka/handles.h"
 #include "sink/mutex.h"
@@ -20,13 +22,17 @@ namespace walpost::sink::kafka {
 
 class TopicResolver {
  public:
+  struct TopicFacts {
+    int partitions = 0;
+    std::size_t max_message_bytes = limits::kDefaultMaxMessageBytes;
+  };
   // What the cluster says of one topic.
   //
   // Errors: kFailedPrecondition (missing, or can't be created), kPermissionDenied, kInvalidArgument
   // (the brokers refuse the name).
   struct Answer {
     rd_kafka_topic_t* topic;
-    absl::StatusOr<int> partitions;
+    absl::StatusOr<TopicFacts> facts;
   };
   struct News {
     std::vector<Answer> answers;
@@ -65,7 +71,11 @@ class TopicResolver {
   // True if an answer was published: it can't be created.
   bool Create(Pending& pending);
   EventHandle AwaitCreated(rd_kafka_topic_t* topic);
-  void Publish(rd_kafka_topic_t* topic, absl::StatusOr<int> partitions);
+  // max.message.bytes of the topic; what brokers have by default where it can't be read.
+  std::size_t MaxMessageBytes(rd_kafka_topic_t* topic);
+  // The answer to a request of the admin interface; null: none in time, or stopping.
+  EventHandle Await(rd_kafka_queue_t* queue, absl::Duration timeout);
+  void Publish(rd_kafka_topic_t* topic, absl::StatusOr<TopicFacts> facts);
   void PublishReached();
   bool stopping();
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "outbox/routing.h"
 #include "sink/kafka/murmur2.h"
 
 namespace walpost::sink::kafka {
@@ -11,17 +12,6 @@ namespace walpost::sink::kafka {
 std::int32_t Topic::PartitionFor(std::optional<std::string_view> key) const {
   if (key) return PartitionOf(*key, static_cast<std::int32_t>(partitions.size()));
   return static_cast<std::int32_t>(keyless / limits::kKeylessRun % partitions.size());
-}
-
-bool IsTopicName(std::string_view name) {
-  constexpr std::size_t kLongest = 249;
-  if (name.empty() || name.size() > kLongest || name == "." || name == "..") return false;
-  for (const char c : name) {
-    const bool legal = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '_' || c == '-';
-    if (!legal) return false;
-  }
-  return true;
 }
 
 Topic* TopicTable::Find(std::string_view name) {
@@ -33,7 +23,7 @@ Topic* TopicTable::Find(std::string_view name) {
 }
 
 absl::StatusOr<Topic*> TopicTable::Open(std::string_view name) {
-  if (!IsTopicName(name)) {
+  if (!outbox::IsTopicName(name)) {
     return Error(absl::StatusCode::kInvalidArgument,
                  absl::StrCat("'", ToAbsl(name), "' is not a topic's name"));
   }

@@ -46,15 +46,13 @@ struct Topic {
   std::string name;
   TopicHandle handle;
   std::vector<Partition> partitions;  // empty: not known yet
+  std::size_t max_message_bytes = 0;  // of a batch, as the brokers count; known with partitions
   absl::Status refusal;               // no message can go there
   std::size_t keyless = 0;            // messages without a key so far
 
   // Murmur2 of the key; without one, partitions take turns by runs. Requires: partitions are known.
   std::int32_t PartitionFor(std::optional<std::string_view> key) const;
 };
-
-// A legal name: 1 to 249 of A–Z a–z 0–9 . _ -, and neither "." nor "..".
-bool IsTopicName(std::string_view name);
 
 // Thread: loop only. Topics live as long as the table, which must be gone before the producer.
 class TopicTable {

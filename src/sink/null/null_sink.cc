@@ -41,7 +41,7 @@ class NullSink final : public Sink {
 
 absl::Status Check(const Settings&) { return absl::OkStatus(); }
 
-absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings&) {
+absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings&, std::any&) {
   ASSIGN_OR_RETURN(EventFd ready, EventFd::Create());
   return std::unique_ptr<Sink>(new NullSink(std::move(ready)));
 }

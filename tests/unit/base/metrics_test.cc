@@ -85,6 +85,7 @@ TEST(MetricsTest, NamesFollowTheConventions) {
   metrics.Delivered("t");
   metrics.Failed("t", "r");
   metrics.Reconnects("r");
+  metrics.DeadLetters("t");
   std::istringstream lines(metrics.Render());
   std::set<std::string> names;
   for (std::string line; std::getline(lines, line);) {
@@ -98,7 +99,7 @@ TEST(MetricsTest, NamesFollowTheConventions) {
     EXPECT_EQ(total, kind == "counter") << name;
     EXPECT_TRUE(names.insert(name).second) << name << " twice";
   }
-  EXPECT_EQ(names.size(), 28U);
+  EXPECT_EQ(names.size(), 31U);
 }
 
 }  // namespace

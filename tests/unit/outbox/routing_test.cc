@@ -107,5 +107,17 @@ TEST(TextOf, KnowsEveryTextField) {
   }
 }
 
+TEST(TopicName, FollowsTheBrokersRule) {
+  for (const char* good : {"a", "outbox.event.Order-2_x", "...", "_"}) {
+    EXPECT_TRUE(IsTopicName(good)) << good;
+  }
+  EXPECT_TRUE(IsTopicName(std::string(249, 'x')));
+  for (const char* bad : {"", ".", "..", "a b", "a/b", "a\n", "ümlaut", "a:b", "a,b"}) {
+    EXPECT_FALSE(IsTopicName(bad)) << bad;
+  }
+  EXPECT_FALSE(IsTopicName(std::string(250, 'x')));
+  EXPECT_FALSE(IsTopicName(std::string_view("a\0b", 3)));
+}
+
 }  // namespace
 }  // namespace walpost::outbox

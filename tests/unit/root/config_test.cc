@@ -154,8 +154,8 @@ TEST_F(ConfigTest, EveryMistakeNamesKeyOriginAndFix) {
       {"routing.topic", "{nothing}", "routing.topic (flag)"},
       {"format.value", "avro", "none of \"envelope\", \"envelope_json\", \"payload\""},
       {"sink.type", "pulsar", "sink.type (flag): 'pulsar' is none of "},
-      {"delivery.on_poison", "dead_letter",
-       "delivery.on_poison (flag): 'dead_letter' is none of \"stop\""},
+      {"delivery.on_poison", "skip",
+       "delivery.on_poison (flag): 'skip' is none of \"stop\", \"dead_letter\""},
       {"delivery.drain_timeout", "0s", "has to be longer than zero"},
       {"delivery.max_inflight_messages", "0", "has to lie between 1 and 1000000"},
       {"delivery.max_inflight_messages", "1000001", "has to lie between 1 and 1000000"},
@@ -164,7 +164,7 @@ TEST_F(ConfigTest, EveryMistakeNamesKeyOriginAndFix) {
       {"admin.listen", "127.0.0.1:http", "is not HOST:PORT"},
       {"log.level", "trace", "none of \"debug\", \"info\", \"warning\", \"error\""},
       {"log.format", "xml", "none of \"auto\", \"logfmt\", \"json\""},
-      {"delivery.dead_letter_topic", "x", "unknown key 'delivery.dead_letter_topic' (flag)"},
+      {"delivery.dead_letter_topic", "a b", "delivery.dead_letter_topic (flag): has to be a topic"},
       {"source.tabel", "x", "did you mean 'source.table'?"},
   };
   for (const Case& c : cases) {

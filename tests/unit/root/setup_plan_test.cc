@@ -28,7 +28,7 @@ class SetupPlanTest : public ::testing::Test {
     request_.slot = "walpost";
     request_.publication = "walpost";
     request_.tables = {{"public", "outbox"}};
-    facts_.catalog.server = {150020, "app", "logical", Lsn(1)};
+    facts_.catalog.server = {150020, "app", "logical", "UTF8", Lsn(1)};
     facts_.catalog.slot.name = "walpost";
     facts_.catalog.publication.name = "walpost";
     facts_.tables = {{true, true, 'r', 'p', {"id", "aggregate_id"}}};
@@ -36,7 +36,9 @@ class SetupPlanTest : public ::testing::Test {
 
   void NoTable() { facts_.tables[0] = {true, false, ' ', ' ', {}}; }
   void Shape(const char* letter) { request_.shape = FindOutboxShape(letter); }
-  void PublicationExists() { facts_.catalog.publication = {"walpost", true, true, {}, {}}; }
+  void PublicationExists() {
+    facts_.catalog.publication = {.name = "walpost", .exists = true, .publishes_insert = true};
+  }
   void SlotExists() {
     facts_.catalog.slot.exists = true;
     facts_.catalog.slot.type = "logical";

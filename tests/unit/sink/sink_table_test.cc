@@ -34,7 +34,8 @@ TEST(SinkTable, EveryKeyIsInASectionNamedAfterItsSinkAndHasHelp) {
 TEST(SinkTable, ANullSinkNeedsNoSettings) {
   const Settings settings = SettingsOf("null");
   EXPECT_TRUE(FindSinkType("null")->check(settings).ok());
-  EXPECT_TRUE(FindSinkType("null")->make(settings).ok());
+  std::any memory;
+  EXPECT_TRUE(FindSinkType("null")->make(settings, memory).ok());
 }
 
 }  // namespace

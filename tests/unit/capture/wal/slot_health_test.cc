@@ -15,14 +15,14 @@ using testing::StatusIs;
 
 CatalogFacts Healthy() {
   CatalogFacts facts;
-  facts.server = {150020, "shop", "logical", Lsn(5000)};
+  facts.server = {150020, "shop", "logical", "UTF8", Lsn(5000)};
   facts.slot.name = "relay";
   facts.slot.exists = true;
   facts.slot.plugin = "pgoutput";
   facts.slot.type = "logical";
   facts.slot.database = "shop";
   facts.slot.wal_status = "reserved";
-  facts.publication = {"relay", true, true, {}, {}};
+  facts.publication = {.name = "relay", .exists = true, .publishes_insert = true};
   return facts;
 }
 
@@ -85,6 +85,67 @@ TEST(SlotHealth, AnInvalidatedSlotIsDataLossWheneverItIsFound) {
     EXPECT_THAT(Judge(facts, phase), StatusIs(absl::StatusCode::kFailedPrecondition,
                                               HasSubstr("invalidated (idle_timeout)")));
   }
+}
+
+Continuity Continued() {
+  return {.slot = "relay",
+          .last = {{42, 1, "shop"}, Lsn(1000)},
+          .identity = {42, 1, "shop"},
+          .xlogpos = Lsn(2000),
+          .confirmed_flush_lsn = Lsn(1000)};
+}
+
+TEST(Continuity, GoesOnFromWhereThisProcessConfirmedOrBelow) {
+  Continuity facts = Continued();
+  EXPECT_TRUE(JudgeContinuity(facts).ok());
+  facts.confirmed_flush_lsn = Lsn(500);  // a crashed server forgets what it hadn't saved
+  EXPECT_TRUE(JudgeContinuity(facts).ok());
+  facts.identity.timeline = 2;  // a standby was promoted; its failover slot may lag
+  facts.xlogpos = Lsn(900);
+  EXPECT_TRUE(JudgeContinuity(facts).ok());
+}
+
+TEST(Continuity, ASlotBeyondWhatWasConfirmedIsAGapUnlessAnotherHeldIt) {
+  Continuity facts = Continued();
+  facts.confirmed_flush_lsn = Lsn(1001);
+  EXPECT_THAT(JudgeContinuity(facts),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("gap: slot 'relay' is at 0/3E9, and this relay confirmed 0/3E8")));
+  EXPECT_EQ(ExitCodeOf(JudgeContinuity(facts)), ExitCode::kData);
+  facts.identity.timeline = 2;  // recreated after a failover
+  EXPECT_FALSE(JudgeContinuity(facts).ok());
+  facts.held_by_another = true;
+  EXPECT_TRUE(JudgeContinuity(facts).ok());
+}
+
+TEST(Continuity, AnotherClusterDatabaseOrAnOlderCopyIsRefused) {
+  Continuity facts = Continued();
+  facts.identity.system_identifier = 43;
+  EXPECT_THAT(JudgeContinuity(facts),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("connected to another database: system 43")));
+  facts = Continued();
+  facts.identity.database = "other";
+  EXPECT_FALSE(JudgeContinuity(facts).ok());
+  facts = Continued();
+  facts.xlogpos = Lsn(999);
+  facts.confirmed_flush_lsn = Lsn(500);
+  EXPECT_THAT(JudgeContinuity(facts),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("it is an older copy")));
+  facts = Continued();
+  facts.last.identity.timeline = 3;
+  EXPECT_FALSE(JudgeContinuity(facts).ok());
+}
+
+TEST(SlotHealth, AStandbyThatCannotBeReadIsWaitedFor) {
+  CatalogFacts facts = Healthy();
+  facts.server.in_recovery = true;
+  EXPECT_THAT(Judge(facts, Phase::kRunning),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("standby")));
+  facts.server.version = 170000;
+  EXPECT_TRUE(Judge(facts, Phase::kRunning).ok());
+  facts.slot.synced = true;
+  EXPECT_FALSE(Judge(facts, Phase::kRunning).ok());
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class AssemblerTest : public ::testing::Test {
     return batch;
   }
 
-  TransactionAssembler assembler_{{{"public", "outbox"}}};
+  TransactionAssembler assembler_{{{"public", "outbox"}}, {"outbox"}};
 };
 
 TEST_F(AssemblerTest, ATransactionIsOneBatchReleasedAtItsEnd) {

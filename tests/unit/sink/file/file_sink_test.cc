@@ -23,7 +23,7 @@ class FileSinkTest : public ::testing::Test {
   FileSinkTest() { Set(settings_, "file.path", file_.path()); }
 
   void Open() {
-    auto made = FileSinkType().make(settings_);
+    auto made = FileSinkType().make(settings_, memory_);
     ASSERT_THAT(made, IsOk());
     sink_ = *std::move(made);
   }
@@ -46,6 +46,7 @@ class FileSinkTest : public ::testing::Test {
 
   file::TemporaryFile file_;
   Settings settings_ = SettingsOf("file");
+  std::any memory_;
   std::unique_ptr<Sink> sink_;
   std::uint64_t next_ = 0;
 };

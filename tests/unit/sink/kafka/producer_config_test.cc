@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../test_settings.h"
+#include "base/limits.h"
 #include "support/status_is.h"
 
 namespace walpost::sink::kafka {
@@ -26,7 +27,7 @@ class ProducerConfigTest : public ::testing::Test {
   }
 
   std::string Get(const char* name) {
-    const absl::StatusOr<ConfHandle> conf = ProducerConf(settings_);
+    const absl::StatusOr<ConfHandle> conf = ProducerConf(settings_, batch_bytes_);
     if (!conf.ok()) return conf.status().ToString();
     char text[256];
     std::size_t size = sizeof text;
@@ -35,6 +36,7 @@ class ProducerConfigTest : public ::testing::Test {
 
   absl::Status Check() { return FindSinkType("kafka")->check(settings_); }
 
+  std::size_t batch_bytes_ = SafeBatchBytes(limits::kDefaultMaxMessageBytes);
   Settings settings_ = SettingsOf("kafka");
 };
 
@@ -136,7 +138,7 @@ TEST_F(ProducerConfigTest, QueueIsABitLargerThanTheWindow) {
   Set(settings_, "delivery.max_inflight_messages", "8000");
   Set(settings_, "delivery.max_inflight_bytes", "8MiB");
   EXPECT_EQ(Get("queue.buffering.max.messages"), "9016");
-  EXPECT_EQ(Get("queue.buffering.max.kbytes"), std::to_string(8192 + 2048 + 977));
+  EXPECT_EQ(Get("queue.buffering.max.kbytes"), std::to_string(8192 + 2048 + 976563));
 }
 
 // Else QUEUE_FULL would be the answer for ever to a message that is larger than the window.
