@@ -98,9 +98,10 @@ inline constexpr absl::Duration kMetadataSpacing = absl::Milliseconds(100);
 // A topic that brokers have called unknown for this long is missing: a new one needs far less to
 // show.
 inline constexpr absl::Duration kTopicMissing = absl::Seconds(5);
-// One request to create a topic, and one for its settings.
+// One request to create a topic, and one for its settings (brokers that don't know that one stay
+// silent; it is asked once in a session then).
 inline constexpr absl::Duration kCreateTopicTimeout = absl::Seconds(10);
-inline constexpr absl::Duration kDescribeTimeout = absl::Seconds(2);
+inline constexpr absl::Duration kDescribeTimeout = absl::Seconds(1);
 // Brokers' max.message.bytes unless it is set: of one batch, as it lies on disk.
 inline constexpr std::size_t kDefaultMaxMessageBytes = 1'048'588;
 // Nothing acknowledged for this long while something is outstanding: not ready.

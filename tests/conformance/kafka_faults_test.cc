@@ -186,17 +186,18 @@ TEST_F(KafkaFaultsTest, ANewPartitionGetsOneMessageUntilItsFirstAcknowledgement)
   EXPECT_EQ(*session.Offer(kTopic, {other, "3", {}, 1}), Admission::kAccepted);
 }
 
-// Catches: a message that librdkafka refuses by size, taken for a full queue (stuck) or for the end
-// of the sink (replayed for ever).
+// Catches: a message that is too large, taken for a full queue (stuck) or for the end of the sink
+// (replayed for ever).
 TEST_F(KafkaFaultsTest, AMessageThatIsTooLargeIsRefusedAndTheSinkGoesOn) {
   kafka_.CreateTopic(kTopic, 1);
   Session session = Open();
   Prove(session);
-  const Record large = {"key", std::string(1'000'000, 'x'), {}, 1};
+  const Record large = {"key", std::string(1'048'588, 'x'), {}, 1};
   const auto refused = session.Offer(kTopic, large);
-  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kInvalidArgument,
-                                AllOf(HasSubstr("1000009 bytes"), HasSubstr("'orders'"))));
-  EXPECT_THAT(HintOf(refused.status()), HasSubstr("message.max.bytes"));
+  EXPECT_THAT(refused,
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("max.message.bytes of 1048588"), HasSubstr("'orders'"))));
+  EXPECT_THAT(HintOf(refused.status()), HasSubstr("dead-letter"));
   EXPECT_THAT(session.Submit(kTopic, Numbered(1)), IsOk());
   ASSERT_TRUE(session.Settle());
   EXPECT_EQ(session.delivered(), 2U);

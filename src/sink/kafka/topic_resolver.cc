@@ -252,12 +252,14 @@ EventHandle TopicResolver::AwaitCreated(rd_kafka_topic_t* topic) {
 }
 
 std::size_t TopicResolver::MaxMessageBytes(rd_kafka_topic_t* topic) {
+  if (!describes_) return limits::kDefaultMaxMessageBytes;
   const char* name = rd_kafka_topic_name(topic);
   const ConfigResourceHandle resource(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name));
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
   const QueueHandle queue(rd_kafka_queue_new(producer_));
   rd_kafka_DescribeConfigs(producer_, resources, 1, nullptr, queue.get());
   const EventHandle event = Await(queue.get(), limits::kDescribeTimeout);
+  describes_ = event != nullptr;
   std::string reason = "no answer in time";
   if (event != nullptr) {
     const auto limit = ReadMaxMessageBytes(*event, reason);

@@ -85,6 +85,7 @@ class TopicResolver {
 
   // Of the thread alone.
   absl::Duration timeout_;
+  bool describes_ = true;              // brokers have not left that question unanswered
   rd_kafka_topic_t* known_ = nullptr;  // exists: a probe that asks about it can't create anything
 
   Mutex mutex_;
