@@ -29,18 +29,22 @@ absl::StatusOr<outbox::Message> PoisonPolicy::Divert(const absl::Status& error, 
                                                      const std::optional<outbox::Message>& meant,
                                                      bool keep_content, std::string_view event_id,
                                                      const outbox::Origin& origin) {
+  if (!dead_letter_ && !condemned) return Stop(error, origin.commit_lsn, origin.index);
   const outbox::PositionText position = outbox::FormatPosition(origin.commit_lsn, origin.index);
-  if (!dead_letter_ && !condemned) {
-    if (!HintOf(error).empty()) return error;
-    return WithHint(error, absl::StrCat("to send it to ", builder_.topic(),
-                                        ": delivery.dead_letter_events = [\"",
-                                        ToAbsl(outbox::TextOf(position)), "\"]"));
-  }
   log::Warning("an event goes to the dead-letter topic", {{"id", event_id},
                                                           {"position", outbox::TextOf(position)},
                                                           {"topic", builder_.topic()},
                                                           {"err", MessageOf(error)}});
   return builder_.Build(meant, keep_content, event_id, origin, MessageOf(error));
+}
+
+absl::Status PoisonPolicy::Stop(const absl::Status& error, Lsn commit_lsn,
+                                std::uint32_t index) const {
+  const std::string hint = HintOf(error);
+  const outbox::PositionText position = outbox::FormatPosition(commit_lsn, index);
+  return WithHint(error, absl::StrCat(hint, hint.empty() ? "" : "; or ", "to send it to '",
+                                      builder_.topic(), "': delivery.dead_letter_events = [\"",
+                                      ToAbsl(outbox::TextOf(position)), "\"]"));
 }
 
 bool PoisonPolicy::Remember(Lsn commit_lsn, std::uint32_t index, std::string_view topic,

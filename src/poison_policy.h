@@ -53,6 +53,9 @@ class PoisonPolicy {
   bool Remember(Lsn commit_lsn, std::uint32_t index, std::string_view topic,
                 const absl::Status& error);
 
+  // `error` with how to get past the event, for the relay that stops at it.
+  absl::Status Stop(const absl::Status& error, Lsn commit_lsn, std::uint32_t index) const;
+
   // Nothing at or below `released` comes again.
   void Forget(Position released);
 

@@ -140,6 +140,8 @@ class Relay {
   absl::Status Divert(const absl::Status& error, bool condemned, bool keep_content,
                       const outbox::Origin& origin);
   outbox::Origin OriginOf(std::uint32_t index) const;
+  // For messages about the row that was read last.
+  std::string EventName(std::uint32_t index) const;
   std::uint32_t TopicNumber(std::string_view topic);
   // Adds to the metrics what the session did since the last call.
   void Count();

@@ -68,6 +68,8 @@ absl::Status Relay::Refused(const sink::Receipt& receipt) {
                                      receipt.status)) {
     replay_at_once_ = true;
     return Error(absl::StatusCode::kAborted, MessageOf(status));
+  } else if (code == absl::StatusCode::kInvalidArgument) {
+    return parts_.poison->Stop(status, flight.transaction.commit_lsn, flight.index);
   }
   return status;
 }
@@ -150,8 +152,7 @@ absl::StatusOr<Relay::Progress> Relay::SubmitRow(MonotonicTime now) {
   if (!window_.empty() && Singly(batch_.transaction, index)) return Progress::kFull;
   absl::StatusOr<sink::Admission> admission = sink_->Submit(ticket_, *message_);
   if (!admission.ok()) {
-    const absl::Status status = WithContext(
-        admission.status(), absl::StrCat("event ", EventPosition(batch_.transaction, index)));
+    const absl::Status status = WithContext(admission.status(), EventName(index));
     sink_failed_ = status.code() != absl::StatusCode::kInvalidArgument;
     if (sink_failed_ || diverted_) return status;
     RETURN_IF_ERROR(Divert(status, false, false, OriginOf(index)));
@@ -172,6 +173,12 @@ absl::StatusOr<Relay::Progress> Relay::SubmitRow(MonotonicTime now) {
     enqueue_latency_.Observe(absl::ToDoubleSeconds(parts_.clock() - batch_taken_));
   }
   return Progress::kMore;
+}
+
+std::string Relay::EventName(std::uint32_t index) const {
+  const std::string_view id = outbox::ShownId(parts_.reader->event_id());
+  return absl::StrCat("event ", EventPosition(batch_.transaction, index),
+                      id.empty() ? "" : absl::StrCat(" (id '", ToAbsl(id), "')"));
 }
 
 bool Relay::Singly(const capture::Transaction& transaction, std::uint32_t index) const {

@@ -35,3 +35,8 @@ def parse(value):
 def position(envelope):
     """(commit LSN, index): the identity that is the same at every replay."""
     return envelope.source.commit_lsn, envelope.source.index
+
+
+def serialize(**fields):
+    """An envelope's bytes, as an application would make them."""
+    return _load().Envelope(**fields).SerializeToString()
