@@ -300,10 +300,12 @@ absl::StatusOr<Config> LoadConfig(const ConfigSources& sources, ConfigScope scop
   ASSIGN_OR_RETURN(Settings settings,
                    LoadSettings(AllKeys(), sources.file, sources.environment, sources.flags));
   Config config(std::move(settings));
-  RETURN_IF_ERROR(ReadSource(sources, config));
   RETURN_IF_ERROR(ReadAdminAndLog(config));
+  if (scope != ConfigScope::kSink) {
+    RETURN_IF_ERROR(ReadSource(sources, config));
+    RETURN_IF_ERROR(ReadMapping(config));
+  }
   if (scope == ConfigScope::kSource) return config;
-  RETURN_IF_ERROR(ReadMapping(config));
   RETURN_IF_ERROR(ReadRouting(config));
   RETURN_IF_ERROR(ReadDelivery(config));
   RETURN_IF_ERROR(ReadSink(config));

@@ -35,6 +35,7 @@ struct ConfigSources {
 enum class ConfigScope {
   kRelay,   // everything
   kSource,  // [source] only: for verbs that touch nothing but Postgres
+  kSink,    // all but [source]: for verbs that touch nothing but the brokers
 };
 
 // Checked as far as it can be without touching Postgres or a broker.

@@ -8,10 +8,12 @@
 
 #include <functional>
 #include <iostream>
-#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
+#include "completion.h"
 #include "outbox_shapes.h"
 #include "verbs.h"
 
@@ -53,6 +55,36 @@ void AddSetupOptions(CLI::App& app, SetupArgs& args) {
   app.add_flag("--apply", args.apply, "run the SQL instead of printing it");
 }
 
+void AddCheckOptions(CLI::App& app, CheckArgs& args) {
+  AddConfigOptions(app, args.config);
+  app.add_option("-o,--output", args.output, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->default_val("text");
+}
+
+void AddPeekOptions(CLI::App& app, PeekArgs& args) {
+  AddConfigOptions(app, args.config);
+  app.add_option("-n,--count", args.count, "how many events at most")->default_val(10);
+  app.add_option("--timeout", args.timeout_seconds, "seconds after which to stop looking")
+      ->check(CLI::Range(1, 3600))
+      ->default_val(30);
+}
+
+void AddTailOptions(CLI::App& app, TailArgs& args) {
+  AddConfigOptions(app, args.config);
+  app.add_option("topics", args.topics, "topics; default: all that routing.topic can lead to")
+      ->type_name("TOPIC");
+  app.add_option("-n,--count", args.count, "stop after so many messages; 0: never")->default_val(0);
+  app.add_flag("--from-beginning", args.from_beginning, "what is there already too");
+  app.add_flag("--no-follow", args.no_follow, "stop at the ends of the topics");
+}
+
+void AddShowOptions(CLI::App& app, ConfigShowArgs& args) {
+  AddConfigOptions(app, args.config);
+  app.add_flag("--effective", args.all, "keys with their defaults too");
+  app.add_flag("--reveal", args.reveal, "secrets too");
+}
+
 int Run(const RunArgs& args) {
   const absl::StatusOr<ConfigSources> sources = SourcesOf(args.config);
   if (!sources.ok()) return Fail(sources.status());
@@ -72,10 +104,30 @@ void AddVerb(CLI::App& parent, const char* name, const char* about,
       [&args, &chosen, function] { chosen = [&args, function] { return function(args); }; });
 }
 
+// The tree of verbs as the completion scripts need it.
+std::vector<CompletionWords> WordsOf(const CLI::App& app, const std::string& path) {
+  CompletionWords words{path, {}, {}};
+  for (const CLI::App* verb : app.get_subcommands({})) words.verbs.push_back(verb->get_name());
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) words.options.push_back("--" + name);
+  }
+  std::vector<CompletionWords> all = {std::move(words)};
+  for (const CLI::App* verb : app.get_subcommands({})) {
+    const std::string below = path.empty() ? verb->get_name() : path + " " + verb->get_name();
+    for (CompletionWords& more : WordsOf(*verb, below)) all.push_back(std::move(more));
+  }
+  return all;
+}
+
 struct Verbs {
   RunArgs run;
   SetupArgs setup;
+  CheckArgs check;
+  PeekArgs peek;
+  TailArgs tail;
   ConfigCheckArgs config_check;
+  ConfigShowArgs config_show;
+  CompletionArgs completion;
   VersionArgs version;
   std::function<int()> chosen;
 };
@@ -87,12 +139,30 @@ void AddVerbs(CLI::App& app, Verbs& verbs) {
       verbs.chosen);
   AddVerb<SetupArgs>(app, "setup", "print or apply publication, slot, outbox table and role",
                      &AddSetupOptions, &VerbSetup, verbs.setup, verbs.chosen);
+  AddVerb<CheckArgs>(app, "check", "look at everything a relay needs, before it is started",
+                     &AddCheckOptions, &VerbCheck, verbs.check, verbs.chosen);
+  AddVerb<PeekArgs>(app, "peek", "show the slot's next events without consuming them",
+                    &AddPeekOptions, &VerbPeek, verbs.peek, verbs.chosen);
+  AddVerb<TailArgs>(app, "tail", "show what arrives on the topics", &AddTailOptions, &VerbTail,
+                    verbs.tail, verbs.chosen);
   CLI::App* config = app.add_subcommand("config", "look at the configuration");
   config->require_subcommand(1);
   AddVerb<ConfigCheckArgs>(
       *config, "check", "whether the configuration would be accepted; touches nothing",
       [](CLI::App& verb, ConfigCheckArgs& args) { AddConfigOptions(verb, args.config); },
       &VerbConfigCheck, verbs.config_check, verbs.chosen);
+  AddVerb<ConfigShowArgs>(*config, "show", "the configuration with the origin of each value",
+                          &AddShowOptions, &VerbConfigShow, verbs.config_show, verbs.chosen);
+  CLI::App* completion = app.add_subcommand("completion", "print a completion script for a shell");
+  completion->add_option("shell", verbs.completion.shell, "bash, zsh or fish")
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
+      ->required();
+  completion->callback([&app, &verbs] {
+    verbs.chosen = [&app, &verbs] {
+      std::cout << CompletionScript(verbs.completion.shell, WordsOf(app, ""));
+      return 0;
+    };
+  });
   AddVerb<VersionArgs>(
       app, "version", "version of walpost and of the libraries it uses",
       [](CLI::App&, VersionArgs&) {}, &VerbVersion, verbs.version, verbs.chosen);

@@ -97,6 +97,7 @@ class Relay {
   // OK: drained as asked. Else why it stopped, with exit code and HINT. Requires: stopped().
   const absl::Status& outcome() const { return outcome_; }
 
+  RelayState state() const;
   // Also brings the counters up to date.
   RelayReport Report();
 

@@ -30,6 +30,20 @@ void Relay::Count() {
   counted_messages_ = messages;
 }
 
+RelayState Relay::state() const {
+  const capture::SourceState source =
+      source_ != nullptr ? source_->state() : capture::SourceState::kConnecting;
+  if (stopping_ || phase_ == Phase::kDraining || phase_ == Phase::kFarewell ||
+      phase_ == Phase::kStopped) {
+    return RelayState::kStopping;
+  }
+  if (phase_ != Phase::kRunning || source == capture::SourceState::kConnecting) {
+    return last_seen_ ? RelayState::kStalled : RelayState::kStarting;
+  }
+  if (source == capture::SourceState::kStandby) return RelayState::kStandby;
+  return sink_->health().ready ? RelayState::kStreaming : RelayState::kStalled;
+}
+
 RelayReport Relay::Report() {
   Count();
   RelayReport report;
@@ -45,23 +59,26 @@ RelayReport Relay::Report() {
   report.progress = shown_;
   if (source_ != nullptr) report.identity = source_->identity();
 
-  const capture::SourceState source =
-      source_ != nullptr ? source_->state() : capture::SourceState::kConnecting;
-  if (stopping_ || phase_ == Phase::kDraining || phase_ == Phase::kFarewell ||
-      phase_ == Phase::kStopped) {
-    report.state = RelayState::kStopping;
-    report.reason = "stopping";
-  } else if (phase_ != Phase::kRunning || source == capture::SourceState::kConnecting) {
-    report.state = last_seen_ ? RelayState::kStalled : RelayState::kStarting;
-    report.reason = last_error_.empty() ? "connecting to Postgres" : last_error_;
-  } else if (source == capture::SourceState::kStandby) {
-    report.state = RelayState::kStandby;
-    report.ready = true;
-  } else {
-    const sink::SinkHealth health = sink_->health();
-    report.state = health.ready ? RelayState::kStreaming : RelayState::kStalled;
-    report.ready = health.ready;
-    report.reason = health.reason;
+  report.state = state();
+  switch (report.state) {
+    case RelayState::kStopping:
+      report.reason = "stopping";
+      break;
+    case RelayState::kStandby:
+      report.ready = true;
+      break;
+    case RelayState::kStarting:
+    case RelayState::kStalled:
+    case RelayState::kStreaming: {
+      const bool streams = source_ != nullptr && phase_ == Phase::kRunning &&
+                           source_->state() == capture::SourceState::kStreaming;
+      const sink::SinkHealth health = streams ? sink_->health() : sink::SinkHealth();
+      report.ready = health.ready;
+      report.reason = streams               ? health.reason
+                      : last_error_.empty() ? "connecting to Postgres"
+                                            : last_error_;
+      break;
+    }
   }
   return report;
 }

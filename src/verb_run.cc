@@ -25,6 +25,7 @@
 #include "outbox/event_reader.h"
 #include "outbox/message_builder.h"
 #include "relay.h"
+#include "sd_notify.h"
 #include "sink/kafka/library_version.h"
 #include "sink/sink_table.h"
 #include "status_page.h"
@@ -90,7 +91,9 @@ void WaitForWork(std::vector<pollfd>& polls, MonotonicTime deadline) {
 }
 
 // Turns until the relay has stopped. A second signal leaves at once.
-void Loop(Relay& relay, AdminEndpoint* admin, int signals) {
+void Loop(Relay& relay, AdminEndpoint* admin, int signals, absl::Duration drain_timeout) {
+  SdNotify supervisor;
+  supervisor.Ready();
   std::vector<pollfd> polls;
   bool asked = false;
   while (!relay.stopped()) {
@@ -100,7 +103,7 @@ void Loop(Relay& relay, AdminEndpoint* admin, int signals) {
     relay.AppendPolls(polls);
     MonotonicTime deadline = relay.deadline();
     if (admin != nullptr) deadline = std::min(deadline, MonotonicNow() + admin->timeout());
-    WaitForWork(polls, deadline);
+    WaitForWork(polls, std::min(deadline, supervisor.deadline()));
     signalfd_siginfo signal{};
     while (read(signals, &signal, sizeof(signal)) == sizeof(signal)) {
       if (asked) {
@@ -109,9 +112,11 @@ void Loop(Relay& relay, AdminEndpoint* admin, int signals) {
       }
       asked = true;
       log::Info("stopping");
+      supervisor.Stopping(drain_timeout);
       relay.BeginStop();
     }
     relay.Step();
+    supervisor.Beat(MonotonicNow(), relay.state());
     if (admin != nullptr) admin->Serve();
   }
 }
@@ -153,7 +158,7 @@ absl::Status Run(const ConfigSources& sources, Config config) {
                                 }));
     log::Info("listening", {{"admin", admin->address()}});
   }
-  Loop(relay, admin.get(), signals);
+  Loop(relay, admin.get(), signals, config.drain_timeout);
   if (!relay.stopped()) {
     return WithExitCode(Error(absl::StatusCode::kCancelled, "stopped without draining"),
                         ExitCode::kUndelivered);

@@ -34,12 +34,40 @@ struct SetupArgs {
   std::string role;                 // --role; "": none
   bool apply = false;               // --apply: run the SQL instead of printing it
 };
+struct ConfigShowArgs {
+  ConfigArgs config;
+  bool all = false;     // --effective: defaults too
+  bool reveal = false;  // --reveal: secrets too
+};
+struct CheckArgs {
+  ConfigArgs config;
+  std::string output;  // text | json
+};
+struct PeekArgs {
+  ConfigArgs config;
+  std::size_t count = 10;    // -n
+  int timeout_seconds = 30;  // --timeout
+};
+struct TailArgs {
+  ConfigArgs config;
+  std::vector<std::string> topics;  // none: those of routing.topic
+  std::size_t count = 0;            // -n; 0: without end
+  bool from_beginning = false;
+  bool no_follow = false;
+};
+struct CompletionArgs {
+  std::string shell;  // bash | zsh | fish
+};
 struct VersionArgs {};
 
 // Relays until asked to stop, with a configuration that was accepted; `sources` is where it came
 // from, to read its secrets again.
 ExitCode VerbRun(const ConfigSources& sources, const Config& config);
 
+int VerbCheck(const CheckArgs& args);
+int VerbPeek(const PeekArgs& args);
+int VerbTail(const TailArgs& args);
+int VerbConfigShow(const ConfigShowArgs& args);
 int VerbConfigCheck(const ConfigCheckArgs& args);
 int VerbSetup(const SetupArgs& args);
 int VerbVersion(const VersionArgs& args);

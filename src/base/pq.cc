@@ -354,6 +354,16 @@ PgAddress PgSession::address() const {
           text(PQport(connection_.get()))};
 }
 
+std::string PgSession::sslmode() const {
+  PQconninfoOption* options = PQconninfo(connection_.get());
+  std::string mode;
+  for (const PQconninfoOption* o = options; o != nullptr && o->keyword != nullptr; ++o) {
+    if (std::string_view(o->keyword) == "sslmode" && o->val != nullptr) mode = o->val;
+  }
+  PQconninfoFree(options);
+  return mode;
+}
+
 int PgSession::server_version() const { return PQserverVersion(connection_.get()); }
 
 std::string PgSession::QuoteLiteral(std::string_view text) const {

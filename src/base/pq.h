@@ -105,7 +105,8 @@ class PgSession {
   bool copy_both() const { return state_ == State::kCopyBoth; }
 
   PgAddress address() const;
-  int server_version() const;  // 150020 for 15.20
+  int server_version() const;   // 150020 for 15.20
+  std::string sslmode() const;  // as libpq resolved it
   // What the server said unasked since the last call, each text once; of more than a few the newest
   // are kept. An idle session's farewell (57P01) arrives here.
   std::vector<Notice> TakeNotices() { return std::exchange(notices_, {}); }

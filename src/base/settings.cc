@@ -295,11 +295,8 @@ void Settings::TakeSecrets(const Settings& other) {
   for (const KeySpec& spec : specs_) {
     if (!spec.secret) continue;
     const auto theirs = other.entries_.find(spec.name);
-    if (theirs == other.entries_.end()) {
-      entries_.erase(std::string(spec.name));
-    } else {
-      entries_[std::string(spec.name)] = theirs->second;
-    }
+    WALPOST_CHECK(theirs != other.entries_.end());
+    entries_.find(spec.name)->second = theirs->second;
   }
 }
 

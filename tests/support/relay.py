@@ -18,12 +18,19 @@ def binary():
     return os.environ.get("WALPOST_BINARY") or os.path.join(ROOT, "build-dev", "walpost")
 
 
+def toml_value(value):
+    """JSON's strings, numbers, booleans and lists are TOML's too."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items()) + " }"
+    return json.dumps(value)
+
+
 def toml(sections):
-    """A TOML document; JSON's strings, numbers, booleans and lists are TOML's too."""
+    """A TOML document."""
     lines = []
     for section, keys in sections.items():
         lines.append(f"[{section}]")
-        lines += [f"{json.dumps(k) if '.' in k else k} = {json.dumps(v)}" for k, v in keys.items()]
+        lines += [f"{json.dumps(k) if '.' in k else k} = {toml_value(v)}" for k, v in keys.items()]
     return "\n".join(lines) + "\n"
 
 

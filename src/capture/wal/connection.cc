@@ -76,9 +76,18 @@ absl::Status Connection::Advance(const PgRows& rows) {
       }
       identity_.database = rows.Text(0, "dbname");
       xlogpos_ = *position;
+      if (options_.copy_of.empty()) {
+        phase_ = Phase::kStarting;
+        return session_->Send(StartCommand());
+      }
+      phase_ = Phase::kCopying;
+      return session_->Send(absl::StrCat("SELECT pg_copy_logical_replication_slot(",
+                                         session_->QuoteLiteral(options_.copy_of), ", ",
+                                         session_->QuoteLiteral(options_.slot), ", true)"));
+    }
+    case Phase::kCopying:
       phase_ = Phase::kStarting;
       return session_->Send(StartCommand());
-    }
     case Phase::kStarting:
       if (!session_->copy_both()) {
         return Error(absl::StatusCode::kInternal, "START_REPLICATION did not start a stream");

@@ -24,6 +24,7 @@ namespace walpost::capture {
 struct ConnectionOptions {
   PgOptions pg;  // replication is set by the connection
   std::string slot;
+  std::string copy_of;  // another slot that `slot` is to be a temporary copy of; "": it exists
   std::string publication;
   bool messages = false;  // logical messages are wanted too
 };
@@ -64,7 +65,15 @@ class Connection {
   std::vector<PgSession::Notice> TakeNotices() { return session_->TakeNotices(); }
 
  private:
-  enum class Phase { kConnecting, kPinning, kTimeout, kIdentifying, kStarting, kStreaming };
+  enum class Phase {
+    kConnecting,
+    kPinning,
+    kTimeout,
+    kIdentifying,
+    kCopying,
+    kStarting,
+    kStreaming
+  };
 
   explicit Connection(ConnectionOptions options) : options_(std::move(options)) {}
   absl::Status Advance(const PgRows& rows);

@@ -287,4 +287,21 @@ absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings, std::size_t ba
   return conf;
 }
 
+absl::StatusOr<ConfHandle> ConsumerConf(const Settings& settings) {
+  ConfHandle conf(rd_kafka_conf_new());
+  RETURN_IF_ERROR(SetBrokers(conf.get(), settings));
+  RETURN_IF_ERROR(SetOwn(conf.get(), "client.id", absl::StrCat(ClientId(settings), "-tail")));
+  for (const auto& [name, value] : settings.GetTable("kafka.properties")) {
+    // A producer's own have no meaning here; librdkafka takes them and warns.
+    RETURN_IF_ERROR(SetForeign(conf.get(), name, value));
+  }
+  RETURN_IF_ERROR(SetOwn(conf.get(), "group.id", "walpost-tail"));  // needed, and never joined
+  RETURN_IF_ERROR(SetOwn(conf.get(), "enable.auto.commit", "false"));
+  RETURN_IF_ERROR(SetOwn(conf.get(), "enable.partition.eof", "true"));
+  RETURN_IF_ERROR(SetOwn(conf.get(), "isolation.level", "read_uncommitted"));
+  RETURN_IF_ERROR(SetOwn(conf.get(), "allow.auto.create.topics", "false"));
+  RETURN_IF_ERROR(SetOwn(conf.get(), "log_level", "3"));
+  return conf;
+}
+
 }  // namespace walpost::sink::kafka

@@ -28,6 +28,10 @@ std::size_t SafeBatchBytes(std::size_t max_message_bytes);
 // Errors: kInvalidArgument (names the key, the fault and the fix).
 absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings, std::size_t batch_bytes);
 
+// For a consumer beside the relay: brokers and the operator's properties, as far as consumers have
+// them. Errors: as ProducerConf().
+absl::StatusOr<ConfHandle> ConsumerConf(const Settings& settings);
+
 // Topics that messages will go to whatever the rows say: a constant routing.topic, and the
 // dead-letter topic if it is in use.
 std::vector<std::string> TopicsKnownAtStart(const Settings& settings);
