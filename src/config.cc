@@ -150,18 +150,32 @@ bool IsName(std::string_view name) {
   return !name.empty() && name.size() <= 63 && name.find('\0') == std::string_view::npos;
 }
 
-// "schema.table" or "table", exactly as the catalogue has them: nothing is folded to lower case.
+// "schema.table" or "table", exactly as the catalogue has them: nothing is folded to lower case. A
+// part with a dot or a quote in it stands in quotes, as in SQL.
 std::optional<capture::TableName> ParseTable(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  capture::TableName table;
-  table.schema = dot == std::string_view::npos ? "public" : std::string(text.substr(0, dot));
-  table.name =
-      dot == std::string_view::npos ? std::string(text) : std::string(text.substr(dot + 1));
-  if (!IsName(table.schema) || !IsName(table.name) || table.name.find('.') != std::string::npos ||
-      text.find('"') != std::string_view::npos) {
-    return std::nullopt;
+  std::vector<std::string> parts(1);
+  bool quoted = false;
+  bool ended = false;  // a quoted part: a dot must follow
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted && c == '"' && text.substr(i + 1, 1) == "\"") {
+      parts.back() += text[++i];
+    } else if (c == '"') {
+      if (!quoted && (ended || !parts.back().empty())) return std::nullopt;
+      ended = quoted;
+      quoted = !quoted;
+    } else if (c == '.' && !quoted) {
+      parts.emplace_back();
+      ended = false;
+    } else if (ended) {
+      return std::nullopt;
+    } else {
+      parts.back() += c;
+    }
   }
-  return table;
+  if (parts.size() == 1) parts.insert(parts.begin(), "public");
+  if (quoted || parts.size() != 2 || !IsName(parts[0]) || !IsName(parts[1])) return std::nullopt;
+  return capture::TableName{std::move(parts[0]), std::move(parts[1])};
 }
 
 absl::Status ReadTables(Config& config) {
@@ -178,9 +192,10 @@ absl::Status ReadTables(Config& config) {
   for (const std::string& text : tables) {
     std::optional<capture::TableName> table = ParseTable(text);
     if (!table) {
-      return config.settings.Fault(
-          "source.table",
-          absl::StrCat("'", text, "' is no table name; write schema.table without quotes inside"));
+      return config.settings.Fault("source.table",
+                                   absl::StrCat("'", text,
+                                                "' is no table name; write schema.table, with "
+                                                "double quotes around a part that has a dot"));
     }
     if (std::find(config.tables.begin(), config.tables.end(), *table) != config.tables.end()) {
       return config.settings.Fault("source.table", absl::StrCat("names '", text, "' twice"));

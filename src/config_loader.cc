@@ -1,6 +1,7 @@
 #include "config_loader.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/limits.h"
 #include "base/status.h"
+#include "conninfo.h"
 #include "toml++/toml.h"
 
 namespace walpost {
@@ -51,6 +53,7 @@ class Loader {
 
   Settings& settings_;
   const Environment& environment_;
+  std::string secret_;  // a key whose secret is written out in the file
   std::string file_;    // set while a file is read: its strings may hold references
   std::string origin_;  // of a value given as TOML outside of a file
 };
@@ -157,7 +160,7 @@ bool TakesString(KeyType key) { return key != KeyType::kInteger && key != KeyTyp
 
 bool LooksSecret(std::string_view name) {
   const std::string lower = absl::AsciiStrToLower(ToAbsl(name));
-  for (const char* part : {"password", "secret", ".pem"}) {
+  for (const char* part : {"password", "secret", ".pem", "jaas", "sasl.oauthbearer"}) {
     if (lower.find(part) != std::string::npos) return true;
   }
   return false;
@@ -175,7 +178,15 @@ absl::Status Loader::LoadFile(const std::string& path) {
     RETURN_IF_ERROR(SetSection(name, *table));
   }
   file_.clear();
-  return absl::OkStatus();
+  struct stat found {};
+  if (secret_.empty() || stat(path.c_str(), &found) != 0 || (found.st_mode & S_IROTH) == 0) {
+    return absl::OkStatus();
+  }
+  return SettingError(
+      secret_, path,
+      absl::StrCat("is written out in a file that every user of this host may read; "
+                   "run chmod o= ",
+                   path, ", or keep it apart with ${file:PATH}"));
 }
 
 absl::Status Loader::SetSection(const std::string& name, const toml::table& table) {
@@ -251,7 +262,10 @@ absl::Status Loader::SetEntries(const KeySpec& spec, const std::string& prefix,
 absl::StatusOr<std::string> Loader::Text(std::string_view name, std::string_view text,
                                          std::string_view origin) {
   if (file_.empty()) return std::string(text);
-  absl::StatusOr<std::string> expanded = ExpandReferences(text, environment_);
+  const bool written_out = name == "source.dsn" ? HasPassword(text) : LooksSecret(name);
+  if (written_out && text.find("${") == std::string_view::npos) secret_ = name;
+  absl::StatusOr<std::string> expanded =
+      ExpandReferences(text, environment_, name == "source.dsn" ? &EscapeIntoDsn : nullptr);
   if (!expanded.ok()) return SettingError(name, origin, MessageOf(expanded.status()));
   return expanded;
 }

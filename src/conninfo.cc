@@ -51,6 +51,8 @@ void Override(std::string& dsn, std::string_view name, std::string_view value) {
   }
 }
 
+}  // namespace
+
 bool HasPassword(std::string_view dsn) {
   if (IsUri(dsn)) {
     std::string_view authority = dsn.substr(dsn.find("//") + 2);
@@ -71,7 +73,22 @@ bool HasPassword(std::string_view dsn) {
   return false;
 }
 
-}  // namespace
+std::string EscapeIntoDsn(std::string_view before, std::string_view value) {
+  if (IsUri(before)) return PercentEncode(value);
+  bool quoted = false;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] == '\\') {
+      ++i;
+    } else if (before[i] == '\'') {
+      quoted = !quoted;
+    }
+  }
+  const std::string as_value = QuoteValue(value);
+  if (quoted) return as_value.substr(1, as_value.size() - 2);
+  const std::size_t last = before.find_last_not_of(' ');
+  const bool is_value = last != std::string_view::npos && before[last] == '=';
+  return is_value ? as_value : std::string(value);
+}
 
 std::string ApplyConnectionFlags(std::string_view dsn, const ConnectionFlags& flags) {
   std::string result(dsn);

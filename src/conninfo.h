@@ -20,6 +20,13 @@ struct ConnectionFlags {
 // plain name there replaces its database only.
 std::string ApplyConnectionFlags(std::string_view dsn, const ConnectionFlags& flags);
 
+// `value` as it may follow `before` in a connection string or URI without changing what stands
+// around it: a password with a blank or a slash stays a password.
+std::string EscapeIntoDsn(std::string_view before, std::string_view value);
+
+// A password written out in `dsn`.
+bool HasPassword(std::string_view dsn);
+
 // Refuses a password in flags.dsn: `ps` shows it to every user of the host. Errors:
 // kInvalidArgument with a HINT and the exit code of a usage error.
 absl::Status CheckConnectionFlags(const ConnectionFlags& flags);

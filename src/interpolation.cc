@@ -28,8 +28,11 @@ absl::StatusOr<std::string> ReadValueFile(const std::string& path) {
   if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode)) {
     return Invalid(absl::StrCat(path, " is not a regular file"));
   }
-  if ((found.st_mode & (S_IROTH | S_IWOTH)) != 0) {
-    return Invalid(absl::StrCat(path, " is open to every user of this host; run chmod o= ", path));
+  if ((found.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) != 0) {
+    return Invalid(absl::StrCat(path, " is open to others on this host; run chmod 0400 ", path));
+  }
+  if (found.st_uid != 0 && found.st_uid != geteuid()) {
+    return Invalid(absl::StrCat(path, " belongs to another user; make it root's or this user's"));
   }
   std::string content(limits::kValueFileBytes + 1, '\0');
   std::size_t size = 0;
@@ -47,7 +50,7 @@ absl::StatusOr<std::string> ReadValueFile(const std::string& path) {
   // Editors and echo end a file with a newline that is no part of the secret.
   if (!content.empty() && content.back() == '\n') content.pop_back();
   if (!content.empty() && content.back() == '\r') content.pop_back();
-  if (content.empty()) return Invalid(absl::StrCat(path, " is empty"));
+  if (content.empty()) return Invalid(absl::StrCat(path, " is empty; write the value into it"));
   return content;
 }
 
@@ -70,8 +73,8 @@ bool IsVariableName(std::string_view name) {
   return !name.empty() && name.find_first_not_of(kAllowed) == std::string_view::npos;
 }
 
-absl::StatusOr<std::string> Expand(std::string_view text, const Environment& environment,
-                                   int depth);
+absl::StatusOr<std::string> Expand(std::string_view text, const Environment& environment, int depth,
+                                   Escape escape = nullptr);
 
 // `body` is what stands between the braces.
 absl::StatusOr<std::string> Resolve(std::string_view body, const Environment& environment,
@@ -100,8 +103,8 @@ absl::StatusOr<std::string> Resolve(std::string_view body, const Environment& en
   return variable->second;
 }
 
-absl::StatusOr<std::string> Expand(std::string_view text, const Environment& environment,
-                                   int depth) {
+absl::StatusOr<std::string> Expand(std::string_view text, const Environment& environment, int depth,
+                                   Escape escape) {
   if (depth > limits::kReferenceDepth) return Invalid("references are nested too deeply");
   std::string result;
   while (!text.empty()) {
@@ -114,7 +117,7 @@ absl::StatusOr<std::string> Expand(std::string_view text, const Environment& env
       if (end == std::string_view::npos) return Invalid("a ${ without its }");
       ASSIGN_OR_RETURN(const std::string value,
                        Resolve(text.substr(0, end), environment, depth + 1));
-      result += value;
+      result += escape != nullptr ? escape(result, value) : value;
       text.remove_prefix(end + 1);
     } else {
       result += text.front();
@@ -126,9 +129,9 @@ absl::StatusOr<std::string> Expand(std::string_view text, const Environment& env
 
 }  // namespace
 
-absl::StatusOr<std::string> ExpandReferences(std::string_view text,
-                                             const Environment& environment) {
-  return Expand(text, environment, 0);
+absl::StatusOr<std::string> ExpandReferences(std::string_view text, const Environment& environment,
+                                             Escape escape) {
+  return Expand(text, environment, 0, escape);
 }
 
 }  // namespace walpost

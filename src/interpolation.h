@@ -19,6 +19,10 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 // file that can't be read, is empty, too large, or readable by every user of the host (what is
 // worth a file of its own is a secret), or braces that don't match. The message never holds what a
 // file contains.
-absl::StatusOr<std::string> ExpandReferences(std::string_view text, const Environment& environment);
+//
+// `escape`, if given, makes what a reference stands for fit behind what has come `before` it.
+using Escape = std::string (*)(std::string_view before, std::string_view value);
+absl::StatusOr<std::string> ExpandReferences(std::string_view text, const Environment& environment,
+                                             Escape escape = nullptr);
 
 }  // namespace walpost

@@ -6,6 +6,9 @@
 #include <CLI/CLI.hpp>
 #pragma GCC diagnostic pop
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <functional>
 #include <iostream>
 #include <string>
@@ -168,7 +171,17 @@ void AddVerbs(CLI::App& app, Verbs& verbs) {
       [](CLI::App&, VersionArgs&) {}, &VerbVersion, verbs.version, verbs.chosen);
 }
 
+// A socket that took the number of a closed standard stream would get the log.
+void OpenStandardStreams() {
+  int fd = -1;
+  do {
+    fd = open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
+
 int Main(int argc, char** argv) {
+  OpenStandardStreams();
   CLI::App app("walpost: Postgres outbox events to Kafka, in commit order", "walpost");
   app.set_help_flag("--help", "this text");  // -h is the host, as in psql; inherited by the verbs
   app.set_version_flag("--version", VersionText, "version of walpost and its libraries");

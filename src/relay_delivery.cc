@@ -222,6 +222,8 @@ absl::Status Relay::BuildMessage(std::uint32_t index) {
 
 absl::Status Relay::Divert(const absl::Status& error, bool condemned, bool keep_content,
                            const outbox::Origin& origin) {
+  const std::string meant(message_ ? message_->topic : std::string_view("(none)"));
+  if (!condemned) parts_.metrics->Failed(meant, absl::StatusCodeToString(error.code())).Increment();
   ASSIGN_OR_RETURN(message_, parts_.poison->Divert(error, condemned, message_, keep_content,
                                                    parts_.reader->event_id(), origin));
   diverted_ = true;

@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 
@@ -153,9 +155,12 @@ void Write(Level level, std::string_view text, std::initializer_list<Field> fiel
   line += Render(configured_format.load(std::memory_order_relaxed), level, time, text, fields);
   line += '\n';
   std::string_view rest = line;
-  while (!rest.empty()) {
-    const ssize_t written = write(STDERR_FILENO, rest.data(), rest.size());
-    // A closed or full standard error must neither stop nor delay the relay: the line is lost.
+  // A closed, full or stopped standard error must neither stop nor delay the relay: the line is lost.
+  // A pipe that polls writable takes PIPE_BUF bytes without blocking.
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  while (!rest.empty() && poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) {
+    const ssize_t written =
+        write(STDERR_FILENO, rest.data(), std::min<std::size_t>(rest.size(), PIPE_BUF));
     if (written < 0 && errno != EINTR) return;
     if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
   }

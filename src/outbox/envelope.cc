@@ -208,4 +208,13 @@ absl::StatusOr<std::string> EnvelopeJson(std::string_view envelope) {
   return json;
 }
 
+std::optional<std::string> EnvelopeId(std::string_view envelope) {
+  Proto parsed;
+  if (envelope.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()) ||
+      !parsed.ParseFromArray(envelope.data(), static_cast<int>(envelope.size()))) {
+    return std::nullopt;
+  }
+  return parsed.event_id();
+}
+
 }  // namespace walpost::outbox

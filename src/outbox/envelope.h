@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -35,5 +36,8 @@ class EnvelopeEncoder {
 // An encoded envelope as protobuf's canonical JSON, in one line without its end.
 // Errors: kInvalidArgument: these bytes aren't an Envelope.
 absl::StatusOr<std::string> EnvelopeJson(std::string_view envelope);
+
+// Its event_id; none: these bytes aren't an Envelope.
+std::optional<std::string> EnvelopeId(std::string_view envelope);
 
 }  // namespace walpost::outbox

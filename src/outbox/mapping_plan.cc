@@ -99,7 +99,11 @@ class Planner {
     }
     source.column = *column;
     source.reader.emplace(relation_.columns[*column]);
-    if (!Suits(info.form, source.reader->kind())) return Unsuited(info, source.reader->column());
+    if (!Suits(info.form, source.reader->kind())) {
+      // A column that only happens to have the name, and may have been added for something else.
+      if (!info.required && !options_.columns.contains(name)) return FieldSource();
+      return Unsuited(info, source.reader->column());
+    }
     if (const auto names = options_.values.find(name); names != options_.values.end()) {
       source.names = &names->second;
     }
@@ -196,6 +200,13 @@ absl::Status CheckMappingOptions(const MappingOptions& options) {
   for (const auto& [name, column] : options.columns) {
     const auto field = FindField(name);
     if (!field) return UnknownField("source.columns", name);
+    if (column.empty() && InfoOf(*field).required) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("source.columns.", name,
+                       " is empty, and no event can do without it; name a column, or set "
+                       "source.constants.",
+                       name));
+    }
     if (options.constants.contains(name)) {
       return absl::InvalidArgumentError(absl::StrCat(
           "source.columns.", name, " and source.constants.", name, " exclude each other"));

@@ -60,6 +60,21 @@ absl::StatusOr<TopicRouter> TopicRouter::Make(const RoutingOptions& options) {
     ASSIGN_OR_RETURN(router.allowed_patterns_,
                      NamePatterns::Make("routing.allowed_topics", {options.allowed_topics}));
   }
+  const auto* literal = std::get_if<std::string>(&router.segments_.front());
+  if (literal == nullptr && options.allowed_topics.empty()) {
+    return WithHint(
+        absl::InvalidArgumentError(absl::StrCat("routing.topic '", options.topic,
+                                                "' lets a row choose any topic of the cluster")),
+        "set routing.allowed_topics, or begin the template with text");
+  }
+  if (literal != nullptr && router.segments_.size() == 1) {
+    router.topic_ = *literal;
+    const bool allowed = !router.allowed_patterns_ || router.allowed_patterns_->Matches(*literal);
+    if (!allowed || !router.Check().ok()) {
+      return TemplateFault(options.topic, allowed ? "is longer than Kafka takes"
+                                                  : "isn't allowed by routing.allowed_topics");
+    }
+  }
   return router;
 }
 

@@ -112,6 +112,14 @@ void AppendHeaders(Headers headers, std::string& out) {
 
 bool IsOneLine(std::string_view text) { return text.find_first_of("\r\n") == text.npos; }
 
+bool HasIdOf(const outbox::Message& message, std::string_view envelope) {
+  const std::optional<std::string> id = outbox::EnvelopeId(envelope);
+  for (const outbox::MessageHeader& header : message.headers) {
+    if (header.name == "id") return id == header.value;
+  }
+  return false;
+}
+
 void AppendValue(const outbox::Message& message, std::string& out) {
   if (!message.value) {
     out.append("null");
@@ -131,8 +139,10 @@ void AppendValue(const outbox::Message& message, std::string& out) {
       AppendText(value, out);
       return;
     case ValueKind::kProtobuf:
-      // Another message than ours doesn't parse, or not on purpose: then its bytes say more.
-      if (const auto json = outbox::EnvelopeJson(value); json.ok() && IsOneLine(*json)) {
+      // A payload may be protobuf too, and bytes of another message can parse by accident: ours says
+      // the same id as the header.
+      if (const auto json = outbox::EnvelopeJson(value);
+          json.ok() && IsOneLine(*json) && HasIdOf(message, value)) {
         out.append(*json);
       } else {
         AppendBase64(value, out);

@@ -24,6 +24,7 @@ bool IsRejectedBatch(rd_kafka_resp_err_t error) {
          error == RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE || error == RD_KAFKA_RESP_ERR_INVALID_RECORD ||
          error == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP ||
          error == RD_KAFKA_RESP_ERR_POLICY_VIOLATION ||
+         error == RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION ||
          error == RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT;
 }
 

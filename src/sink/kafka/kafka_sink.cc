@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <any>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -53,8 +54,10 @@ struct Bytes {
   std::size_t size;
 };
 
-// What a sink leaves for the next one: batches that suit every topic met so far.
+// What a sink leaves for the next one: batches that suit every topic met so far, and how many
+// partitions these had.
 struct Memory {
+  std::map<std::string, int, std::less<>> partitions;
   std::size_t batch_bytes = SafeBatchBytes(limits::kDefaultMaxMessageBytes);
 };
 
@@ -91,6 +94,7 @@ class KafkaSink final : public Sink {
   void TakeError(rd_kafka_event_t* event);
   absl::Status TakeFatal();
   void Connected();
+  void RefusedCredentials(const char* text);
   void Fail(const absl::Status& cause, bool is_consequence);
   void Purge() { rd_kafka_purge(producer_.get(), kPurgeAll); }
 
@@ -108,6 +112,7 @@ class KafkaSink final : public Sink {
   bool draining_ = false;
   bool too_large_batches_ = false;  // for a topic met since: nothing more is taken
   bool connected_ = false;
+  MonotonicTime refused_since_ = MonotonicTime::Never();
   std::string trouble_ = "no connection to a broker yet";  // while not connected; "" is "down"
 
   absl::Status failure_;  // of the sink; not OK: everything else is refused
@@ -239,6 +244,14 @@ void KafkaSink::TakeNews() {
     if (answer.facts.ok()) {
       topic.partitions.resize(static_cast<std::size_t>(answer.facts->partitions));
       topic.max_message_bytes = answer.facts->max_message_bytes;
+      const auto [known, first] =
+          memory_.partitions.try_emplace(topic.name, answer.facts->partitions);
+      if (!first && known->second != answer.facts->partitions) {
+        log::Warning(
+            "a topic has another number of partitions: keys move, and their order with them",
+            {{"topic", topic.name}, {"before", known->second}, {"now", answer.facts->partitions}});
+        known->second = answer.facts->partitions;
+      }
       Suit(topic);
     } else if (answer.facts.status().code() == absl::StatusCode::kInvalidArgument) {
       topic.refusal = answer.facts.status();
@@ -317,6 +330,7 @@ void KafkaSink::TakeError(rd_kafka_event_t* event) {
     return;
   }
   client_log_.ClientError(rd_kafka_err2name(error), text, MonotonicNow());
+  if (error == RD_KAFKA_RESP_ERR__AUTHENTICATION && !connected_) RefusedCredentials(text);
   if (error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
     connected_ = false;
     resolver_->Probe();
@@ -331,8 +345,17 @@ absl::Status KafkaSink::TakeFatal() {
   return FatalError(error, text);
 }
 
+// The credentials may have been changed: a new session reads them again.
+void KafkaSink::RefusedCredentials(const char* text) {
+  const MonotonicTime now = MonotonicNow();
+  if (refused_since_ == MonotonicTime::Never()) refused_since_ = now;
+  if (now - refused_since_ < limits::kCredentialsRefused) return;
+  Fail(Error(absl::StatusCode::kUnavailable, absl::StrCat("not authenticated: ", text)), false);
+}
+
 void KafkaSink::Connected() {
   connected_ = true;
+  refused_since_ = MonotonicTime::Never();
   trouble_.clear();
 }
 
@@ -358,8 +381,21 @@ SinkHealth KafkaSink::health() const {
   return SinkHealth{true, ""};
 }
 
+absl::Status DontWorkTogether(std::string_view reason) {
+  return WithExitCode(Error(absl::StatusCode::kInvalidArgument,
+                            absl::StrCat("kafka.properties don't work together: ", ToAbsl(reason))),
+                      ExitCode::kConfiguration);
+}
+
+// A producer without brokers connects to nobody, and shows what only all settings together tell.
 absl::Status Check(const Settings& settings) {
-  return ProducerConf(settings, Memory().batch_bytes).status();
+  ASSIGN_OR_RETURN(ConfHandle conf, ProducerConf(settings, Memory().batch_bytes));
+  char text[512];
+  rd_kafka_conf_set(conf.get(), "bootstrap.servers", "", text, sizeof text);
+  const ProducerHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), text, sizeof text));
+  if (producer == nullptr) return DontWorkTogether(text);
+  (void)conf.release();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings, std::any& memory) {
@@ -371,8 +407,7 @@ absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings, std::any& m
   char text[512];
   ProducerHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), text, sizeof text));
   if (producer == nullptr) {
-    return Error(absl::StatusCode::kInvalidArgument,
-                 absl::StrCat("kafka settings don't work together: ", text));
+    return DontWorkTogether(text);
   }
   (void)conf.release();
   if (const auto error = rd_kafka_set_log_queue(producer.get(), nullptr);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -91,6 +92,9 @@ constexpr Refusal kRefused[] = {
     {"plugin.library.paths", kForeignCode},
     {"interceptors", kForeignCode},
     {"test.mock.*", "it replaces the brokers by a mock"},
+    {"debug", "its lines may hold secrets"},
+    {"ssl.engine.location", kForeignCode},
+    {"sasl.kerberos.kinit.cmd", "it runs a command of its own"},
 };
 
 absl::Status Invalid(std::string_view message) {
@@ -135,13 +139,32 @@ absl::Status SetForeign(rd_kafka_conf_t* conf, const std::string& name, const st
   }
   // librdkafka's words may repeat the value.
   if (IsSecretProperty(name)) return Invalid(absl::StrCat(key, " has an invalid value"));
-  return Invalid(absl::StrCat(key, ": ", text));
+  const std::string_view reason = text;
+  return Invalid(absl::StrCat(key, ": ", ToAbsl(reason.substr(0, reason.find('\n')))));
+}
+
+// Settings that the protocol leaves without effect would be a connection in the clear that looks
+// like a safe one.
+absl::Status CheckSecurity(const Settings& settings) {
+  const auto properties = settings.GetTable("kafka.properties");
+  const auto found = properties.find("security.protocol");
+  const std::string protocol =
+      found == properties.end() ? "plaintext" : absl::AsciiStrToLower(found->second);
+  for (const auto& [name, value] : properties) {
+    const bool tls =
+        absl::StartsWith(name, "ssl.") || name == "enable.ssl.certificate.verification";
+    const bool sasl = absl::StartsWith(name, "sasl.");
+    if ((tls && protocol.find("ssl") == protocol.npos) ||
+        (sasl && protocol.find("sasl") == protocol.npos)) {
+      return Invalid(absl::StrCat(
+          "kafka.properties: '", name, "' has no effect with security.protocol '", protocol,
+          "'; set \"security.protocol\" = \"", sasl ? "sasl_ssl" : "ssl", "\""));
+    }
+  }
+  return absl::OkStatus();
 }
 
 bool IsHostAndPort(std::string_view broker) {
-  if (const auto scheme = broker.find("://"); scheme != broker.npos) {
-    broker.remove_prefix(scheme + 3);
-  }
   const auto colon = broker.rfind(':');
   if (colon == broker.npos || colon == 0) return false;
   const std::string_view host = broker.substr(0, colon);
@@ -160,7 +183,9 @@ absl::Status SetBrokers(rd_kafka_conf_t* conf, const Settings& settings) {
   }
   for (const std::string& broker : brokers) {
     if (!IsHostAndPort(broker)) {
-      return Invalid(absl::StrCat("kafka.brokers: '", broker, "' is not host:port"));
+      return Invalid(absl::StrCat("kafka.brokers: '", broker,
+                                  "' is not host:port (the protocol is security.protocol in "
+                                  "[kafka.properties])"));
     }
   }
   return SetOwn(conf, "bootstrap.servers", absl::StrJoin(brokers, ","));
@@ -274,6 +299,7 @@ absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings, std::size_t ba
   for (const Property& property : kDefaults) {
     RETURN_IF_ERROR(SetOwn(conf.get(), property.name, property.value));
   }
+  RETURN_IF_ERROR(CheckSecurity(settings));
   for (const auto& [name, value] : settings.GetTable("kafka.properties")) {
     RETURN_IF_ERROR(SetForeign(conf.get(), name, value));
   }

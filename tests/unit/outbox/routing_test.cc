@@ -34,7 +34,7 @@ TEST(TopicRouter, TheDefaultIsDebeziums) {
 }
 
 TEST(TopicRouter, PlaceholdersStandAnywhere) {
-  TopicRouter router = RouterFor("{event_type}.x-{aggregate_type}{aggregate_type}");
+  TopicRouter router = RouterFor("{event_type}.x-{aggregate_type}{aggregate_type}", ".*");
   EXPECT_EQ(*router.TopicOf(EventFor("order")), "Placed.x-orderorder");
   EXPECT_EQ(*RouterFor("fixed_topic").TopicOf(EventFor("order")), "fixed_topic");
 }
@@ -52,7 +52,7 @@ TEST(TopicRouter, AWrongTemplateIsAConfigurationError) {
 }
 
 TEST(TopicRouter, ARowCannotMakeATopicThatKafkaRefuses) {
-  TopicRouter router = RouterFor("{aggregate_type}");
+  TopicRouter router = RouterFor("{aggregate_type}", "[^]*");
   for (const char* name : {"a b", "a/b", "ä", "a\n", ".", "..", "a{b}", ""}) {
     EXPECT_THAT(router.TopicOf(EventFor(name)), StatusIs(kInvalid, HasSubstr("isn't legal")))
         << name;
@@ -117,6 +117,19 @@ TEST(TopicName, FollowsTheBrokersRule) {
   }
   EXPECT_FALSE(IsTopicName(std::string(250, 'x')));
   EXPECT_FALSE(IsTopicName(std::string_view("a\0b", 3)));
+}
+
+// Catches: rows whose authors choose any topic of the cluster.
+TEST(TopicRouter, ATemplateWithoutTextNeedsAnAllowList) {
+  EXPECT_THAT(TopicRouter::Make({.topic = "{aggregate_type}"}).status(),
+              StatusIs(kInvalid, HasSubstr("lets a row choose any topic")));
+}
+
+TEST(TopicRouter, AConstantTopicIsCheckedAtOnce) {
+  EXPECT_THAT(TopicRouter::Make({.topic = std::string(250, 'a')}).status(),
+              StatusIs(kInvalid, HasSubstr("is longer than Kafka takes")));
+  EXPECT_THAT(TopicRouter::Make({.topic = "audit", .allowed_topics = "outbox\\..*"}).status(),
+              StatusIs(kInvalid, HasSubstr("isn't allowed by routing.allowed_topics")));
 }
 
 }  // namespace

@@ -167,7 +167,7 @@ TEST_F(ConfigLoaderTest, ReferencesAreExpandedInTheFileOnly) {
       "columns = { event_type = \"${HOST}\" }\n[delivery]\nwindow = \"${W:-7}\"\n");
   Flagged("source.slot", "${HOST}");
   const Settings settings = Loaded();
-  EXPECT_EQ(settings.GetString("source.dsn"), "host=db1 options=$HOST");
+  EXPECT_EQ(settings.GetString("source.dsn"), "host='db1' options=$HOST");
   EXPECT_THAT(settings.GetList("source.table"), ElementsAre("a.b"));
   EXPECT_THAT(settings.GetTable("source.columns"), ElementsAre(Pair("event_type", "db1")));
   EXPECT_EQ(settings.GetInteger("delivery.window"), 7);

@@ -105,15 +105,16 @@ TEST_F(ConfigTest, EveryChoiceArrives) {
 }
 
 TEST_F(ConfigTest, TablesTakeTheSchemaPublicWhereNoneIsNamed) {
-  With("source.table", R"(["outbox", "events.outbox", "Odd Schema.Täble"])");
-  EXPECT_THAT(Loaded().tables, ElementsAre(capture::TableName{"public", "outbox"},
-                                           capture::TableName{"events", "outbox"},
-                                           capture::TableName{"Odd Schema", "Täble"}));
+  With("source.table", R"(["outbox", "events.outbox", "Odd Schema.Täble", "a.\"b.\"\"c\""])");
+  EXPECT_THAT(
+      Loaded().tables,
+      ElementsAre(capture::TableName{"public", "outbox"}, capture::TableName{"events", "outbox"},
+                  capture::TableName{"Odd Schema", "Täble"}, capture::TableName{"a", "b.\"c"}));
 }
 
 TEST_F(ConfigTest, TableNamesAreChecked) {
-  for (const std::string& name :
-       std::vector<std::string>{"", ".", "a.", ".b", "a.b.c", "\"a\".b", std::string(64, 'x')}) {
+  for (const std::string& name : std::vector<std::string>{"", ".", "a.", ".b", "a.b.c", "\"a",
+                                                          "\"a\"b", std::string(64, 'x')}) {
     EXPECT_THAT(
         Refusal("source.table", name),
         StatusIs(kInvalid, HasSubstr("source.table (flag): '" + name + "' is no table name")));

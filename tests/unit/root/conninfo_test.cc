@@ -77,5 +77,15 @@ TEST(ConninfoTest, WhatOnlyLooksLikeAPasswordPasses) {
   }
 }
 
+// Catches: a password that ends its own setting, and becomes another host.
+TEST(EscapeIntoDsn, AValueStaysAValue) {
+  EXPECT_EQ(EscapeIntoDsn("", "host=a user=b"), "host=a user=b");  // a whole string
+  EXPECT_EQ(EscapeIntoDsn("host=a password=", "p x hostaddr=6.6.6.6"), "'p x hostaddr=6.6.6.6'");
+  EXPECT_EQ(EscapeIntoDsn("password= ", "a'b\\c"), "'a\\'b\\\\c'");
+  EXPECT_EQ(EscapeIntoDsn("password='x", "a'b"), "a\\'b");
+  EXPECT_EQ(EscapeIntoDsn("postgresql://u:", "p@ss/w"), "p%40ss%2Fw");
+  EXPECT_EQ(EscapeIntoDsn("host=a ", "user=b"), "user=b");
+}
+
 }  // namespace
 }  // namespace walpost

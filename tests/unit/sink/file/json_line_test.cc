@@ -27,7 +27,7 @@ class JsonLineTest : public ::testing::Test {
   }
 
   json ValueAs(std::string_view content_type, std::string_view value) {
-    headers_ = {{"content-type", content_type}};
+    headers_ = {{"id", "e1"}, {"content-type", content_type}};
     message_.value = value;
     return Line()["value"];
   }
@@ -118,6 +118,12 @@ TEST_F(JsonLineTest, AnEnvelopeIsItsCanonicalJson) {
 
 TEST_F(JsonLineTest, ProtobufThatIsNoEnvelopeIsBase64) {
   EXPECT_EQ(ValueAs("application/protobuf", "\xff\xff"), json({{"base64", "//8="}}));
+}
+
+// Catches: a payload of somebody else's protobuf that parses as an envelope without fields.
+TEST_F(JsonLineTest, AForeignMessageThatParsesIsBase64) {
+  EXPECT_EQ(ValueAs("application/x-protobuf", "\x08\x96\x01\x10\x07"),
+            json({{"base64", "CJYBEAc="}}));
 }
 
 }  // namespace

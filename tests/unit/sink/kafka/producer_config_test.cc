@@ -116,17 +116,35 @@ TEST_F(ProducerConfigTest, BrokersMustBeNamed) {
 }
 
 TEST_F(ProducerConfigTest, BrokersAreHostAndPort) {
-  for (const char* good : {"k1:9092", "127.0.0.1:1", "[::1]:9092", "SASL_SSL://k1.example:65535"}) {
+  for (const char* good : {"k1:9092", "127.0.0.1:1", "[::1]:9092", "k1.example:65535"}) {
     Set(settings_, "kafka.brokers", good);
     EXPECT_THAT(Check(), IsOk()) << good;
   }
-  for (const char* bad : {"k1", "k1:", ":9092", "k1:0", "k1:65536", "k1:http", "::1:9092",
-                          "k 1:9092", "k1:9092,k2", "k1:9092/path", "[]:9092", "http://:9092"}) {
+  for (const char* bad :
+       {"k1", "k1:", ":9092", "k1:0", "k1:65536", "k1:http", "::1:9092", "k 1:9092", "k1:9092,k2",
+        "k1:9092/path", "[]:9092", "http://k1:9092", "SASL_SSL://k1:9092"}) {
     Set(settings_, "kafka.brokers", bad);
     EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kInvalidArgument,
                                   AllOf(HasSubstr("kafka.brokers"), HasSubstr("is not host:port"))))
         << bad;
   }
+}
+
+// Catches: a connection in the clear that was meant to be safe.
+TEST_F(ProducerConfigTest, SecuritySettingsWithoutEffectAreRefused) {
+  Property("ssl.ca.location", "/etc/ssl/certs");
+  EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                HasSubstr("'ssl.ca.location' has no effect")));
+  Property("security.protocol", "SASL_SSL");
+  EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                HasSubstr("don't work together")));  // without credentials
+  Property("sasl.mechanism", "PLAIN");
+  Property("sasl.username", "u");
+  Property("sasl.password", "p");
+  EXPECT_THAT(Check(), IsOk());
+  Property("security.protocol", "ssl");
+  EXPECT_THAT(Check(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                HasSubstr("\"security.protocol\" = \"sasl_ssl\"")));
 }
 
 TEST_F(ProducerConfigTest, SeveralBrokersAreJoined) {
