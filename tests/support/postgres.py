@@ -21,12 +21,13 @@ def lsn(text):
 class TempPostgres:
     """A cluster of its own. `stop` and `start` keep the data and the port."""
 
-    def __init__(self, *options, tcp=False):
+    def __init__(self, *options, tcp=False, version=None):
         # Not pytest's tmp_path: the path of a Unix socket is short, and the user postgres must get in.
         self.parent = tempfile.mkdtemp(prefix="walpost-pg-", dir="/tmp")
         os.chmod(self.parent, 0o711)
         self.directory = os.path.join(self.parent, "pg")
-        self.arguments = (["--tcp"] if tcp else []) + [part for option in options for part in ("-o", option)]
+        self.arguments = ["--version", str(version)] if version else []
+        self.arguments += (["--tcp"] if tcp else []) + [part for option in options for part in ("-o", option)]
         self.names = itertools.count(1)
         self.start()
 

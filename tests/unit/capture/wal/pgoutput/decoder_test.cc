@@ -23,7 +23,10 @@ std::vector<std::string> Golden(const std::string& name) {
 
 class GoldenDecoder : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Servers, GoldenDecoder,
-                         ::testing::Values("pg15_text.hex", "pg15_binary.hex"));
+                         ::testing::Values("pg14_text.hex", "pg14_binary.hex", "pg15_text.hex",
+                                           "pg15_binary.hex", "pg16_text.hex", "pg16_binary.hex",
+                                           "pg17_text.hex", "pg17_binary.hex", "pg18_text.hex",
+                                           "pg18_binary.hex"));
 
 TEST_P(GoldenDecoder, DecodesEveryKindAServerSends) {
   Decoder decoder;
