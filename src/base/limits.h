@@ -106,6 +106,8 @@ inline constexpr absl::Duration kDescribeTimeout = absl::Seconds(1);
 inline constexpr std::size_t kDefaultMaxMessageBytes = 1'048'588;
 // Brokers refuse the credentials for this long: a new session reads them again.
 inline constexpr absl::Duration kCredentialsRefused = absl::Seconds(5);
+// kafka.token_command: longer, and it is ended.
+inline constexpr absl::Duration kTokenCommand = absl::Seconds(10);
 // Nothing acknowledged for this long while something is outstanding: not ready.
 inline constexpr absl::Duration kSinkSilent = absl::Seconds(10);
 // A partition's acknowledgement counts as proof that its broker knows the producer this long;

@@ -26,13 +26,14 @@ Record = collections.namedtuple("Record", "topic partition offset key headers va
 class TempKafka:
     """A broker of its own. `stop`, `kill` and `start` keep the data and the port."""
 
-    def __init__(self):
+    def __init__(self, *options):
+        self.options = [part for option in options for part in ("-o", option)]
         self.parent = tempfile.mkdtemp(prefix="walpost-kafka-", dir="/tmp")
         self.directory = os.path.join(self.parent, "kafka")
         self.start()
 
     def start(self):
-        self.bootstrap = run_tool("temp_kafka", "start", self.directory)["bootstrap"]
+        self.bootstrap = run_tool("temp_kafka", "start", self.directory, *self.options)["bootstrap"]
 
     def stop(self):
         run_tool("temp_kafka", "stop", self.directory)

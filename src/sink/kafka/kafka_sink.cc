@@ -20,6 +20,7 @@
 #include "sink/kafka/handles.h"
 #include "sink/kafka/producer_config.h"
 #include "sink/kafka/record_size.h"
+#include "sink/kafka/token_command.h"
 #include "sink/kafka/topic_resolver.h"
 #include "sink/kafka/topic_table.h"
 
@@ -67,6 +68,9 @@ class KafkaSink final : public Sink {
   KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics, Memory& memory);
   ~KafkaSink() override;
 
+  void UseTokens(std::unique_ptr<TokenCommand> tokens) { tokens_ = std::move(tokens); }
+  rd_kafka_t* producer() { return producer_.get(); }
+
   // Opens a topic that will be needed, so that a missing one is known before its first message.
   absl::Status Expect(std::string_view topic) { return KnownTopic(topic).status(); }
 
@@ -105,6 +109,7 @@ class KafkaSink final : public Sink {
   QueueHandle events_;
   TopicTable topics_;
   std::optional<TopicResolver> resolver_;
+  std::unique_ptr<TokenCommand> tokens_;  // null without kafka.token_command
 
   ClientLog client_log_;
   std::size_t outstanding_ = 0;
@@ -137,6 +142,7 @@ KafkaSink::~KafkaSink() {
   // Without the purge librdkafka would wait for what is in flight.
   Purge();
   resolver_.reset();
+  tokens_.reset();
   rd_kafka_queue_io_event_enable(events_.get(), -1, nullptr, 0);
 }
 
@@ -279,6 +285,9 @@ void KafkaSink::TakeEvent(rd_kafka_event_t* event, std::vector<Receipt>& receipt
     case RD_KAFKA_EVENT_ERROR:
       TakeError(event);
       break;
+    case RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH:
+      if (tokens_) tokens_->Refresh();
+      break;
     case RD_KAFKA_EVENT_LOG: {
       const char* facility = "";
       const char* text = "";
@@ -392,6 +401,7 @@ absl::Status Check(const Settings& settings) {
   ASSIGN_OR_RETURN(ConfHandle conf, ProducerConf(settings, Memory().batch_bytes));
   char text[512];
   rd_kafka_conf_set(conf.get(), "bootstrap.servers", "", text, sizeof text);
+  rd_kafka_conf_set(conf.get(), "log_level", "0", text, sizeof text);
   const ProducerHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), text, sizeof text));
   if (producer == nullptr) return DontWorkTogether(text);
   (void)conf.release();
@@ -417,6 +427,10 @@ absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings, std::any& m
   }
   auto sink = std::make_unique<KafkaSink>(std::move(ready), std::move(producer),
                                           settings.GetBool("kafka.create_topics"), remembered);
+  if (const auto command = settings.GetList("kafka.token_command"); !command.empty()) {
+    ASSIGN_OR_RETURN(EventFd stop, EventFd::Create());
+    sink->UseTokens(std::make_unique<TokenCommand>(sink->producer(), command, std::move(stop)));
+  }
   for (const std::string& topic : TopicsKnownAtStart(settings)) {
     RETURN_IF_ERROR(sink->Expect(topic));
   }

@@ -143,6 +143,19 @@ absl::Status SetForeign(rd_kafka_conf_t* conf, const std::string& name, const st
   return Invalid(absl::StrCat(key, ": ", ToAbsl(reason.substr(0, reason.find('\n')))));
 }
 
+absl::Status CheckTokenCommand(rd_kafka_conf_t* conf, const Settings& settings) {
+  if (settings.GetList("kafka.token_command").empty()) return absl::OkStatus();
+  char mechanism[64];
+  std::size_t size = sizeof mechanism;
+  rd_kafka_conf_get(conf, "sasl.mechanism", mechanism, &size);
+  if (std::string_view(mechanism) != "OAUTHBEARER") {
+    return Invalid(
+        "kafka.token_command is for \"sasl.mechanism\" = \"OAUTHBEARER\" in "
+        "[kafka.properties]");
+  }
+  return absl::OkStatus();
+}
+
 // Settings that the protocol leaves without effect would be a connection in the clear that looks
 // like a safe one.
 absl::Status CheckSecurity(const Settings& settings) {
@@ -257,6 +270,11 @@ std::vector<KeySpec> ProducerKeys() {
        .default_value = "false",
        .help = "Create a missing topic with the broker's default partitions and replication.",
        .choices = {}},
+      {.name = "kafka.token_command",
+       .type = KeyType::kStringList,
+       .default_value = "",
+       .help = "Command for OAUTHBEARER: prints {\"token\", \"expires_at\", \"principal\"} as JSON",
+       .choices = {}},
       // Secret as a whole, since sasl.password is one of them.
       {.name = "kafka.properties",
        .type = KeyType::kTable,
@@ -303,13 +321,15 @@ absl::StatusOr<ConfHandle> ProducerConf(const Settings& settings, std::size_t ba
   for (const auto& [name, value] : settings.GetTable("kafka.properties")) {
     RETURN_IF_ERROR(SetForeign(conf.get(), name, value));
   }
+  RETURN_IF_ERROR(CheckTokenCommand(conf.get(), settings));
   for (const Property& property : kGuarantees) {
     RETURN_IF_ERROR(SetOwn(conf.get(), property.name, property.value));
   }
   RETURN_IF_ERROR(SetBatchSize(conf.get(), batch_bytes));
   RETURN_IF_ERROR(SetQueueBounds(conf.get(), settings));
-  rd_kafka_conf_set_events(conf.get(),
-                           RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+  rd_kafka_conf_set_events(conf.get(), RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR |
+                                           RD_KAFKA_EVENT_LOG |
+                                           RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH);
   return conf;
 }
 
