@@ -42,9 +42,11 @@ absl::Status PoisonPolicy::Stop(const absl::Status& error, Lsn commit_lsn,
                                 std::uint32_t index) const {
   const std::string hint = HintOf(error);
   const outbox::PositionText position = outbox::FormatPosition(commit_lsn, index);
-  return WithHint(error, absl::StrCat(hint, hint.empty() ? "" : "; or ", "to send it to '",
-                                      builder_.topic(), "': delivery.dead_letter_events = [\"",
-                                      ToAbsl(outbox::TextOf(position)), "\"]"));
+  return WithExitCode(
+      WithHint(error, absl::StrCat(hint, hint.empty() ? "" : "; or ", "to send it to '",
+                                   builder_.topic(), "': delivery.dead_letter_events = [\"",
+                                   ToAbsl(outbox::TextOf(position)), "\"]")),
+      ExitCode::kData);
 }
 
 bool PoisonPolicy::Remember(Lsn commit_lsn, std::uint32_t index, std::string_view topic,
