@@ -1,5 +1,7 @@
 #include "outbox/message_reader.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -49,7 +51,10 @@ std::optional<T> Optional(bool has, T value) {
 
 }  // namespace
 
-MessageReader::MessageReader() : envelope_(std::make_unique<v1::Envelope>()) {}
+MessageReader::MessageReader() : envelope_(std::make_unique<v1::Envelope>()) {
+  // What doesn't parse is told by our own log, in its own form.
+  google::protobuf::SetLogHandler(nullptr);
+}
 MessageReader::~MessageReader() = default;
 
 absl::StatusOr<Event> MessageReader::Read(std::string_view prefix, std::string_view content) {
