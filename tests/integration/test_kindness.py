@@ -1,5 +1,6 @@
 """The relay never harms the database: it does not pin WAL, and does not hold up a shutdown."""
 
+import os
 import time
 
 import pytest
@@ -18,7 +19,7 @@ def test_idle_outbox_with_busy_neighbours(database, kafka, topic, new_relay, rea
     database.run("CREATE TABLE neighbour (n bigint, pad text)")
     relay = new_relay(database, kafka, topic).start()
     start = database.confirmed(SLOT)
-    for _ in range(3):
+    for _ in range(int(os.environ.get("WALPOST_IDLE_ROUNDS") or 3)):
         database.run("INSERT INTO neighbour SELECT n, repeat('x', 500) FROM generate_series(1, 10000) n")
         target = database.current_lsn()
         relay.wait(lambda: database.confirmed(SLOT) >= target, 30, "the slot follows")

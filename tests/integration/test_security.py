@@ -8,10 +8,8 @@ import pytest
 
 from support import envelope
 from support.kafka import TempKafka
+from support.tables import PLAIN_TABLE, insert
 from throwaway import free_port, wait_until
-
-TABLE = """CREATE TABLE outbox (id text PRIMARY KEY, aggregate_type text NOT NULL DEFAULT 'order',
-    aggregate_id text NOT NULL DEFAULT 'k', event_type text NOT NULL DEFAULT 'Placed', payload jsonb)"""
 
 
 def openssl(*arguments):
@@ -58,13 +56,9 @@ def secure(tmp_path_factory):
 
 @pytest.fixture
 def outbox(database):
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     return database
-
-
-def insert(database, event_id):
-    database.run("INSERT INTO outbox (id) VALUES (%s)", (event_id,))
 
 
 def ids(reader, topic):
@@ -140,7 +134,7 @@ print(json.dumps({{"token": token, "expires_at": now + 6, "principal": "walpost"
 # Would catch: a Postgres password that is read once.
 def test_postgres_password_is_read_again(private_postgres, kafka, new_topic, reader, new_relay, tmp_path):
     database = private_postgres.database()
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     database.run("CREATE ROLE pw LOGIN REPLICATION PASSWORD 'old'")
     hba = os.path.join(private_postgres.directory, "data", "pg_hba.conf")

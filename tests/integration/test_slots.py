@@ -6,20 +6,14 @@ import psycopg2
 import pytest
 
 from support import envelope
-
-TABLE = """CREATE TABLE outbox (id text PRIMARY KEY, aggregate_type text NOT NULL DEFAULT 'order',
-    aggregate_id text NOT NULL DEFAULT 'k', event_type text NOT NULL DEFAULT 'Placed', payload jsonb)"""
+from support.tables import PLAIN_TABLE, insert
 
 
 @pytest.fixture
 def outbox(database):
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     return database
-
-
-def insert(database, event_id):
-    database.run("INSERT INTO outbox (id) VALUES (%s)", (event_id,))
 
 
 def ids(reader, topic):
@@ -81,7 +75,7 @@ CHANGES = {
     "publication without inserts": ("ALTER PUBLICATION relay SET (publish = 'update')", "does not publish inserts"),
     "row filter": ("ALTER PUBLICATION relay SET TABLE outbox WHERE (id <> 'x')", "filters rows or columns"),
     "column list": ("ALTER PUBLICATION relay SET TABLE outbox (id, event_type)", "filters rows or columns"),
-    "table dropped and recreated": (f"DROP TABLE outbox; {TABLE}", "does not contain the table public.outbox"),
+    "table dropped and recreated": (f"DROP TABLE outbox; {PLAIN_TABLE}", "does not contain the table public.outbox"),
 }
 
 
@@ -128,7 +122,7 @@ def test_unfit_at_the_start(case, outbox, kafka, topic, new_relay):
 
 def test_slot_of_another_database(outbox, postgres, kafka, topic, new_relay):
     second = postgres.database()
-    second.run(TABLE)
+    second.run(PLAIN_TABLE)
     second.run("CREATE PUBLICATION relay FOR TABLE outbox")
     relay = new_relay(second, kafka, topic).start(ready=False)
     assert relay.wait_exit(30) == 78
@@ -140,7 +134,7 @@ def test_slot_of_another_database(outbox, postgres, kafka, topic, new_relay):
 # ended walsender.
 def test_slot_invalidated(private_postgres, kafka, topic, new_relay):
     database = private_postgres.database()
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     relay = new_relay(database, kafka, topic).start()
     insert(database, "1")
@@ -166,7 +160,7 @@ def test_slot_invalidated(private_postgres, kafka, topic, new_relay):
 
 # Would catch: an open transaction during ADD TABLE whose row is lost, or a relay that stops at it.
 def test_table_added_to_the_publication_with_a_transaction_open(database, kafka, reader, topic, new_relay):
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.run("CREATE PUBLICATION relay WITH (publish = 'insert')")
     database.run("SELECT pg_create_logical_replication_slot('relay', 'pgoutput')")
     with database.transaction() as cursor:

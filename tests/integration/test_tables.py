@@ -7,9 +7,7 @@ import uuid
 import pytest
 
 from support import envelope
-
-PLAIN = """(id text PRIMARY KEY, aggregate_type text NOT NULL DEFAULT 'order', aggregate_id text NOT NULL DEFAULT 'k',
-    event_type text NOT NULL DEFAULT 'Placed', payload jsonb)"""
+from support.tables import PLAIN_COLUMNS
 
 
 @pytest.fixture
@@ -125,7 +123,7 @@ def test_partitions_without_their_root(database, kafka, topic, new_relay):
 
 # Would catch: columns found by their place; a description that is kept too long.
 def test_columns_come_and_go(stream, database):
-    stream.start(f"CREATE TABLE outbox {PLAIN}")
+    stream.start(f"CREATE TABLE outbox {PLAIN_COLUMNS}")
     with database.transaction() as cursor:
         cursor.execute("INSERT INTO outbox (id) VALUES ('1')")
         cursor.execute("ALTER TABLE outbox ADD COLUMN correlation_id text DEFAULT 'c', ADD COLUMN created_at bigint")
@@ -141,7 +139,7 @@ def test_columns_come_and_go(stream, database):
 
 # Would catch: events that go out without a field that their consumers need.
 def test_a_required_column_that_disappears(stream, database):
-    relay = stream.start(f"CREATE TABLE outbox {PLAIN}")
+    relay = stream.start(f"CREATE TABLE outbox {PLAIN_COLUMNS}")
     database.run("INSERT INTO outbox (id) VALUES ('1')")
     assert stream.ids() == ["1"]
     before = database.confirmed("relay")
@@ -156,7 +154,7 @@ def test_a_required_column_that_disappears(stream, database):
 
 # Would catch: anything of undone subtransactions, thousands of them, nested and past the snapshot's cache.
 def test_subtransactions(stream, database):
-    stream.start(f"CREATE TABLE outbox {PLAIN}")
+    stream.start(f"CREATE TABLE outbox {PLAIN_COLUMNS}")
     database.run("""DO $$ BEGIN FOR i IN 1..2000 LOOP
         BEGIN
             INSERT INTO outbox (id) VALUES (i::text);
@@ -178,7 +176,7 @@ def test_subtransactions(stream, database):
 
 # Would catch: a prepared transaction that is published before it commits, or although it doesn't.
 def test_prepared_transactions(stream, database):
-    stream.start(f"CREATE TABLE outbox {PLAIN}")
+    stream.start(f"CREATE TABLE outbox {PLAIN_COLUMNS}")
     for event_id in ("kept", "dropped"):
         connection = database.connect(autocommit=False)
         with connection.cursor() as cursor:
@@ -194,7 +192,7 @@ def test_prepared_transactions(stream, database):
 
 # Would catch: a transaction that is open for long and holds up what others commit.
 def test_a_long_open_transaction(stream, database):
-    stream.start(f"CREATE TABLE outbox {PLAIN}")
+    stream.start(f"CREATE TABLE outbox {PLAIN_COLUMNS}")
     with database.transaction() as cursor:
         cursor.execute("INSERT INTO outbox (id) VALUES ('slow')")
         for number in range(50):
@@ -230,7 +228,7 @@ def test_odd_names(stream, database):
     database.run('CREATE SCHEMA "Odd ""Schema"""')
     name = 'Out.box ü"' + "x" * 40
     quoted = name.replace('"', '""')
-    stream.start(f'CREATE TABLE "Odd ""Schema"""."{quoted}" {PLAIN}', f'"Odd ""Schema"""."{quoted}"',
+    stream.start(f'CREATE TABLE "Odd ""Schema"""."{quoted}" {PLAIN_COLUMNS}', f'"Odd ""Schema"""."{quoted}"',
                  f'CREATE PUBLICATION "Pub, \'""x" FOR TABLE "Odd ""Schema"""."{quoted}" WITH (publish = \'insert\')',
                  publication_name='Pub, \'"x')
     database.run(f'INSERT INTO "Odd ""Schema"""."{quoted}" (id) VALUES (\'1\')')
@@ -241,7 +239,7 @@ def test_odd_names(stream, database):
 # Would catch: updates, deletes or other tables that become events, where the publication has them too.
 def test_a_wide_publication(stream, database):
     database.run("CREATE TABLE neighbour (a int PRIMARY KEY)")
-    stream.start(f"CREATE TABLE outbox {PLAIN}", "public.outbox", "CREATE PUBLICATION relay FOR ALL TABLES")
+    stream.start(f"CREATE TABLE outbox {PLAIN_COLUMNS}", "public.outbox", "CREATE PUBLICATION relay FOR ALL TABLES")
     with database.transaction() as cursor:
         cursor.execute("INSERT INTO outbox (id) VALUES ('1'), ('2')")
         cursor.execute("INSERT INTO neighbour VALUES (1)")
@@ -254,7 +252,7 @@ def test_a_wide_publication(stream, database):
 
 # Would catch: a relay that makes the application wait.
 def test_writers_are_never_held_up(stream, database):
-    stream.start(f"CREATE TABLE outbox {PLAIN}")
+    stream.start(f"CREATE TABLE outbox {PLAIN_COLUMNS}")
     done = threading.Event()
 
     def write():

@@ -9,10 +9,8 @@ import subprocess
 import pytest
 
 from support.relay import binary, run_verb, toml
+from support.tables import PLAIN_TABLE, insert
 from throwaway import wait_until
-
-TABLE = """CREATE TABLE outbox (id text PRIMARY KEY, aggregate_type text NOT NULL DEFAULT 'order',
-    aggregate_id text NOT NULL DEFAULT 'k', event_type text NOT NULL DEFAULT 'Placed', payload jsonb)"""
 
 
 @pytest.fixture
@@ -29,11 +27,6 @@ def config(database, kafka, topic, tmp_path):
     return write
 
 
-def insert(database, *ids):
-    for event_id in ids:
-        database.run("INSERT INTO outbox (id, payload) VALUES (%s, '{\"n\": 1}')", (event_id,))
-
-
 def points(result):
     return {(point["what"], point["result"]) for point in json.loads(result.stdout)["checks"]}
 
@@ -46,7 +39,7 @@ def test_check(database, config):
     assert {("publication 'relay'", "failed"), ("slot 'relay'", "failed"), ("table public.outbox", "failed")} <= points(empty)
     assert database.slot("relay") is None
 
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     insert(database, "before", "the", "slot")
     database.create_slot("relay", "outbox")
     database.run("SELECT txid_current()")
@@ -67,7 +60,7 @@ def test_check(database, config):
 
 # Would catch: a look that consumes, or that needs the slot to be free.
 def test_peek_consumes_nothing_and_works_on_an_active_slot(database, config, kafka, topic, reader, new_relay):
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     insert(database, *"abcde")
     first = run_verb("peek", "--config", config(), "-n", "3")
@@ -86,7 +79,7 @@ def test_peek_consumes_nothing_and_works_on_an_active_slot(database, config, kaf
 
 # Would catch: a peek that reads a transaction of any size to its end, or into memory.
 def test_peek_into_a_large_transaction(database, config):
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     database.run("INSERT INTO outbox (id, payload) SELECT i::text, '{}' FROM generate_series(1, 200000) i")
     result = run_verb("peek", "--config", config(), "-n", "2", timeout=30)
@@ -100,7 +93,7 @@ def test_peek_without_a_slot(database, config):
 
 # Would catch: envelopes that are shown as bytes, a tail that misses what is there.
 def test_tail(database, config, kafka, topic, new_relay):
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     new_relay(database, kafka, topic).start()
     insert(database, *"abc")
@@ -132,6 +125,7 @@ def test_secrets_are_never_shown(database, config, kafka, topic, tmp_path, new_r
     with open(path, "a", encoding="utf-8") as file:
         file.write(f'[kafka.properties]\n"sasl.password" = "${{file:{secret_file}}}"\n"sasl.username" = "u"\n'
                    '"security.protocol" = "sasl_plaintext"\n"sasl.mechanism" = "PLAIN"\n')
+    os.chmod(path, 0o600)
     texts = []
     for verb in (["config", "show", "--effective"], ["config", "check"], ["check"], ["peek"], ["setup"],
                  ["run", "--set", f"source.dsn={SECRET}"], ["run", "--dsn", f"password={SECRET} host=nowhere"],
@@ -139,7 +133,7 @@ def test_secrets_are_never_shown(database, config, kafka, topic, tmp_path, new_r
         result = run_verb(*verb[:2] if verb[0] == "config" else verb[:1], "--config", path,
                           *(verb[2:] if verb[0] == "config" else verb[1:]), timeout=90)
         texts.append(result.stdout + result.stderr)
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     process = subprocess.Popen([binary(), "run", "--config", path, "--set", "admin.listen=127.0.0.1:0"],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -170,7 +164,7 @@ def test_completion(shell):
 
 # Would catch: a unit that is never ready, or that systemd kills for a missing beat.
 def test_systemd_is_told(database, kafka, topic, tmp_path, config):
-    database.run(TABLE)
+    database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
