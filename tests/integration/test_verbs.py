@@ -106,7 +106,7 @@ def test_tail(database, config, kafka, topic, new_relay):
     by_template = run_verb("tail", "--config", config(), "--from-beginning", "-n", "2")
     assert len(by_template.stdout.splitlines()) == 2
     missing = run_verb("tail", "--config", config(), "outbox.test.nowhere")
-    assert missing.returncode == 65 or missing.returncode == 78
+    assert missing.returncode == 78
     assert "topic 'outbox.test.nowhere' does not exist" in missing.stderr
 
 
@@ -114,14 +114,12 @@ SECRET = "S3CR3T-CANARY"
 
 
 # Would catch: a secret in an error text, a log, metrics, the status page, or the process list.
-def test_secrets_are_never_shown(database, config, kafka, topic, tmp_path, new_relay):
+def test_secrets_are_never_shown(database, config, tmp_path):
     secret_file = tmp_path / "secret"
     secret_file.write_text(SECRET)
     secret_file.chmod(0o400)
     dsn = f"{database.dsn} password='{SECRET}' options='-c search_path={SECRET}'"
-    sections = {"source": {"dsn": dsn}, "log": {"level": "debug"},
-                "kafka": {"brokers": [kafka], "properties": {}}}
-    path = config(**{k: v for k, v in sections.items() if k != "kafka"})
+    path = config(source={"dsn": dsn}, log={"level": "debug"}, delivery={"drain_timeout": "2s"})
     with open(path, "a", encoding="utf-8") as file:
         file.write(f'[kafka.properties]\n"sasl.password" = "${{file:{secret_file}}}"\n"sasl.username" = "u"\n'
                    '"security.protocol" = "sasl_plaintext"\n"sasl.mechanism" = "PLAIN"\n')
@@ -130,8 +128,7 @@ def test_secrets_are_never_shown(database, config, kafka, topic, tmp_path, new_r
     for verb in (["config", "show", "--effective"], ["config", "check"], ["check"], ["peek"], ["setup"],
                  ["run", "--set", f"source.dsn={SECRET}"], ["run", "--dsn", f"password={SECRET} host=nowhere"],
                  ["run", "--set", "source.slot=UPPER"]):
-        result = run_verb(*verb[:2] if verb[0] == "config" else verb[:1], "--config", path,
-                          *(verb[2:] if verb[0] == "config" else verb[1:]), timeout=90)
+        result = run_verb(*verb, "--config", path, timeout=90)
         texts.append(result.stdout + result.stderr)
     database.run(PLAIN_TABLE)
     database.create_slot("relay", "outbox")
