@@ -74,19 +74,31 @@ bool HasPassword(std::string_view dsn) {
 }
 
 std::string EscapeIntoDsn(std::string_view before, std::string_view value) {
-  if (IsUri(before)) return PercentEncode(value);
+  if (IsUri(before)) {
+    const std::string_view authority = before.substr(before.find("//") + 2);
+    const bool host = authority.find('/') == std::string_view::npos &&
+                      (authority.empty() || authority.find('@') != std::string_view::npos);
+    return host ? std::string(value) : PercentEncode(value);
+  }
   bool quoted = false;
+  std::string_view setting;  // the last one, from its name on
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (before[i] == '\\') {
       ++i;
     } else if (before[i] == '\'') {
       quoted = !quoted;
+    } else if (!quoted && before[i] == '=' && setting.empty()) {
+      setting = before.substr(i);
+    } else if (!quoted && before[i] == ' ' && setting.size() > 1 &&
+               before.substr(i).find_first_not_of(' ') != std::string_view::npos) {
+      setting = {};
     }
   }
   const std::string as_value = QuoteValue(value);
   if (quoted) return as_value.substr(1, as_value.size() - 2);
   const std::size_t last = before.find_last_not_of(' ');
-  const bool is_value = last != std::string_view::npos && before[last] == '=';
+  const bool is_value = last != std::string_view::npos && before[last] == '=' && !setting.empty() &&
+                        &before[last] == setting.data();
   return is_value ? as_value : std::string(value);
 }
 

@@ -20,6 +20,7 @@ Relay::Relay(const RelayOptions& options, RelayParts parts)
       enqueue_latency_(parts_.metrics->StageLatency(Stage::kEnqueue)),
       ack_latency_(parts_.metrics->StageLatency(Stage::kAck)),
       confirm_latency_(parts_.metrics->StageLatency(Stage::kConfirm)) {
+  TopicNumber(parts_.poison->topic());  // has a number of its own, however many topics there are
   BeginSession(parts_.clock());
 }
 
@@ -114,17 +115,24 @@ void Relay::DropSource() {
   if (source_ == nullptr) return;
   Count();
   if (streaming_noted_) last_seen_->confirmed = source_->progress().confirmed;
+  if (last_seen_ && source_->state() == capture::SourceState::kStandby) {
+    last_seen_->held_by_another = true;
+  }
   source_.reset();
 }
 
 // A server that fails at the same place each time with an error of its own will never send what
 // follows: a row it can't print, text it can't convert.
-absl::Status Relay::UnlessStuck(const absl::Status& status) {
+absl::Status Relay::UnlessStuck(const absl::Status& status, MonotonicTime now) {
   if (source_ == nullptr || !capture::IsServerFault(status)) return status;
   const Lsn received = source_->progress().received;
-  same_failures_ = received == failed_at_ ? same_failures_ + 1 : 1;
+  const bool again = received == failed_at_ && same_failures_ > 0;
+  same_failures_ = again ? same_failures_ + 1 : 1;
+  if (!again) failing_since_ = now;
   failed_at_ = received;
-  if (same_failures_ < limits::kSameFailures) return status;
+  if (same_failures_ < limits::kSameFailures || now - failing_since_ < limits::kSameFailing) {
+    return status;
+  }
   return WithHint(
       Error(absl::StatusCode::kDataLoss,
             absl::StrCat("the server can't send what follows ", FormatLsn(received), ", in ",
@@ -134,7 +142,7 @@ absl::Status Relay::UnlessStuck(const absl::Status& status) {
 }
 
 void Relay::OnSourceFailure(const absl::Status& cause, MonotonicTime now) {
-  const absl::Status status = UnlessStuck(cause);
+  const absl::Status status = UnlessStuck(cause, now);
   least_backoff_ = source_ != nullptr && source_->server_is_stopping() ? limits::kShutdownBackoff
                                                                        : absl::ZeroDuration();
   // A password that worked before may be in rotation.
@@ -224,6 +232,7 @@ void Relay::Drain(MonotonicTime now) {
 }
 
 void Relay::Farewell(MonotonicTime now) {
+  if (!TakeReceipts(now).ok()) sink_failed_ = true;
   const bool done = source_ == nullptr || !source_->Tick(now, false).ok() ||
                     source_->state() == capture::SourceState::kStopped;
   if (done) Finish();

@@ -118,7 +118,7 @@ class Relay {
   void BeginDrain(absl::Status why, MonotonicTime now);
   void Finish();
 
-  absl::Status UnlessStuck(const absl::Status& status);
+  absl::Status UnlessStuck(const absl::Status& status, MonotonicTime now);
   void OnSourceFailure(const absl::Status& cause, MonotonicTime now);
   void OnSinkFailure(const absl::Status& status, MonotonicTime now);
   void NoteStreaming(MonotonicTime now);
@@ -162,6 +162,7 @@ class Relay {
   std::optional<capture::LastSeen> last_seen_;
   Lsn failed_at_;  // where the server failed by itself, so many times in a row
   int same_failures_ = 0;
+  MonotonicTime failing_since_;
   bool stopping_ = false;
   MonotonicTime stop_deadline_ = MonotonicTime::Never();
   absl::Status outcome_;
@@ -180,6 +181,7 @@ class Relay {
   std::size_t cursor_ = 0;                  // next row of batch_
   Ticket ticket_;                           // of that row
   std::optional<outbox::Message> message_;  // of that row, once built: kFull doesn't build it again
+  bool diverted_content_ = false;           // and holds key and value as they were meant
   bool diverted_ = false;                   // message_ is a dead letter
   std::optional<watermark::Flight> last_;   // the row handled last
   std::optional<std::pair<Position, MonotonicTime>> unsaid_;  // to be confirmed, since when

@@ -154,8 +154,10 @@ absl::StatusOr<Relay::Progress> Relay::SubmitRow(MonotonicTime now) {
   if (!admission.ok()) {
     const absl::Status status = WithContext(admission.status(), EventName(index));
     sink_failed_ = status.code() != absl::StatusCode::kInvalidArgument;
-    if (sink_failed_ || diverted_) return status;
-    RETURN_IF_ERROR(Divert(status, false, false, OriginOf(index)));
+    if (sink_failed_) return status;
+    // A dead letter that is too large itself goes without its content.
+    if (diverted_ && !diverted_content_) return status;
+    RETURN_IF_ERROR(Divert(status, diverted_, false, OriginOf(index)));
     return Progress::kMore;
   }
   if (*admission == sink::Admission::kFull) return Progress::kFull;
@@ -214,6 +216,10 @@ absl::Status Relay::BuildMessage(std::uint32_t index) {
   const std::optional<std::string> condemned =
       parts_.poison->Condemned(parts_.reader->event_id(), origin);
   if (status.ok() && !condemned) return absl::OkStatus();
+  // Of a table that gives no events at all, dead letters would hold nothing: only what is named goes.
+  if (status.code() == absl::StatusCode::kFailedPrecondition && !condemned) {
+    return parts_.poison->Stop(WithContext(status, EventName(index)), origin.commit_lsn, index);
+  }
   if (condemned && status.ok()) status = Error(absl::StatusCode::kInvalidArgument, *condemned);
   return Divert(
       WithContext(status, absl::StrCat("event ", EventPosition(batch_.transaction, index))),
@@ -227,6 +233,7 @@ absl::Status Relay::Divert(const absl::Status& error, bool condemned, bool keep_
   ASSIGN_OR_RETURN(message_, parts_.poison->Divert(error, condemned, message_, keep_content,
                                                    parts_.reader->event_id(), origin));
   diverted_ = true;
+  diverted_content_ = keep_content;
   parts_.metrics->DeadLetters(parts_.poison->topic()).Increment();
   return absl::OkStatus();
 }

@@ -101,7 +101,8 @@ absl::Status CheckMapping(PgSession& session, const capture::TableName& table,
               "LEFT JOIN pg_type b ON t.typtype = 'd' AND b.oid = t.typbasetype "
               "WHERE a.attrelid = to_regclass(",
               QuoteLiteral(QuoteTable(table)),
-              ") AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum")));
+              ") AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY "
+              "a.attnum")));
   capture::Relation relation{{}, table.schema, table.name, {}};
   for (int row = 0; row < rows.size(); ++row) {
     capture::Column column{rows.Text(row, "attname")};
@@ -124,6 +125,8 @@ void CheckTables(PgSession& session, PreflightFacts& facts, const Config& config
     if (status.ok()) {
       facts.tables.push_back(counts);
     } else {
+      doubts.push_back(PointOf(absl::StrCat("table ", table.schema, ".", table.name),
+                               counts.mapping, "its columns make an event"));
       doubts.push_back({Mark::kDoubtful, absl::StrCat("table ", table.schema, ".", table.name),
                         absl::StrCat("its rows can't be counted: ", status.message()),
                         "run the check as a role that may read it"});
@@ -141,13 +144,17 @@ void CheckPostgres(const Config& config, std::vector<CheckPoint>& points) {
     points.push_back(PointOf("Postgres", session.status()));
     return;
   }
+  // The server gives up before this side does: nothing is left running there.
+  const absl::StatusOr<PgRows> limited =
+      Ask(**session, absl::StrCat("SET statement_timeout = ",
+                                  absl::ToInt64Milliseconds(limits::kConnectTimeout) - 1000));
   PreflightFacts facts;
   const capture::CatalogQuestion question{config.slot, config.publication, config.tables};
   absl::StatusOr<PgRows> rows = Ask(**session, capture::CatalogSql(**session, question));
   absl::StatusOr<capture::CatalogFacts> catalog =
       rows.ok() ? capture::ReadCatalog(*rows, question, (*session)->server_version())
                 : rows.status();
-  absl::Status status = catalog.status();
+  absl::Status status = limited.ok() ? catalog.status() : limited.status();
   if (status.ok()) {
     facts.catalog = *catalog;
     status = ReadServer(**session, facts);
@@ -165,9 +172,13 @@ void CheckPostgres(const Config& config, std::vector<CheckPoint>& points) {
 }
 
 // Connects and looks the topics up that are known; sends nothing.
-void CheckSink(const Config& config, std::vector<CheckPoint>& points) {
+void CheckSink(Config& config, std::vector<CheckPoint>& points) {
   const std::string what = absl::StrCat("sink ", config.sink_type);
   std::any memory;
+  // A check makes nothing.
+  if (config.settings.Find("kafka.create_topics") != nullptr) {
+    (void)config.settings.Set("kafka.create_topics", "false", "check");
+  }
   const absl::StatusOr<std::unique_ptr<sink::Sink>> sink =
       sink::FindSinkType(config.sink_type)->make(config.settings, memory);
   if (!sink.ok()) {
@@ -196,7 +207,7 @@ void CheckSink(const Config& config, std::vector<CheckPoint>& points) {
 int VerbCheck(const CheckArgs& args) {
   const absl::StatusOr<ConfigSources> sources = SourcesOf(args.config);
   if (!sources.ok()) return Fail(sources.status());
-  const absl::StatusOr<Config> config = LoadConfig(*sources);
+  absl::StatusOr<Config> config = LoadConfig(*sources);
   if (!config.ok()) return Fail(config.status());
   log::Configure(log::Level::kError, config->log_format);  // what is wrong is in the list
   std::vector<CheckPoint> points = {{Mark::kGood, "configuration", "valid"}};

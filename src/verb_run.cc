@@ -47,7 +47,8 @@ int BlockSignals() {
 // A secret may have been changed since: what the file and its references say of it now counts.
 // Everything else stays as the process was started with.
 void ReadSecretsAgain(const ConfigSources& sources, Config& config) {
-  absl::StatusOr<Config> fresh = LoadConfig(sources);
+  // Not the sink's own check, which may take its time.
+  absl::StatusOr<Config> fresh = LoadConfig(sources, ConfigScope::kSource);
   if (!fresh.ok()) {
     log::Warning("the configuration can't be read again: going on with the old secrets",
                  {{"err", MessageOf(fresh.status())}});

@@ -38,6 +38,11 @@ absl::StatusOr<Config> ConfigOf(const SetupArgs& args) {
 }
 
 absl::StatusOr<SetupRequest> RequestOf(const SetupArgs& args, const Config& config) {
+  if (config.tables.empty()) {
+    return WithHint(Usage("setup makes a publication for tables, and source.table names none"),
+                    "for logical messages alone: CREATE PUBLICATION walpost; then SELECT "
+                    "pg_create_logical_replication_slot('walpost', 'pgoutput')");
+  }
   SetupRequest request{config.slot, config.publication, config.tables, nullptr, args.role};
   if (!args.shape.empty()) {
     request.shape = FindOutboxShape(args.shape);

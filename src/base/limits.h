@@ -45,9 +45,10 @@ inline constexpr int kKeepaliveIntervalSeconds = 10;
 inline constexpr int kKeepaliveCount = 4;
 inline constexpr int kUserTimeoutMilliseconds = 60'000;
 
-// Sessions in a row that fail at the same position with an error of the server's own: it will never
-// get past it.
+// Sessions in a row, over so long a time, that fail at the same position with an error of the server's
+// own: it will never get past it.
 inline constexpr int kSameFailures = 5;
+inline constexpr absl::Duration kSameFailing = absl::Minutes(1);
 // The same notice of the server is logged this often.
 inline constexpr absl::Duration kNoticePeriod = absl::Minutes(1);
 

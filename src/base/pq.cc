@@ -97,9 +97,11 @@ absl::Status CheckOption(std::string_view name, std::string_view value) {
     std::uint32_t number = 0;
     if (port.empty() || (absl::SimpleAtoi(port, &number) && number > 0 && number <= 65535))
       continue;
-    return Error(absl::StatusCode::kInvalidArgument,
-                 absl::StrCat("a connection string with the port '", port,
-                              "'; write a number from 1 to 65535"));
+    // Not repeated: what follows a ':' may be half a password whose '/' isn't written as %2F.
+    return Error(
+        absl::StatusCode::kInvalidArgument,
+        "a connection string with a port that is no number from 1 to 65535; in a URI, write a "
+        "'/' or '@' of a password as %2F or %40");
   }
   return absl::OkStatus();
 }
@@ -251,7 +253,7 @@ absl::Status PgSession::Fail() {
   const std::string sqlstate = TakeSqlState(message);
   absl::Status status =
       PgError(sqlstate, message.empty() ? "the connection was lost" : FirstLine(message));
-  if (sqlstate != "08P01") return status;
+  if (sqlstate != "08P01" || message.find("startup parameter") == std::string::npos) return status;
   // A pooler refuses startup parameters it doesn't know, "replication" among them.
   return WithExitCode(
       WithHint(Error(absl::StatusCode::kFailedPrecondition, MessageOf(status)),

@@ -27,7 +27,8 @@ namespace walpost::capture {
 // positions jumped, or belong to something else, events are missing.
 struct LastSeen {
   Identity identity;
-  Lsn confirmed;  // the newest that was said
+  Lsn confirmed;                 // the newest that was said
+  bool held_by_another = false;  // since then another process held it, and may have confirmed more
 };
 
 enum class SourceState {

@@ -13,7 +13,7 @@ Message DeadLetterBuilder::Build(const std::optional<Message>& meant, bool keep_
                                  std::string_view event_id, const Origin& origin,
                                  std::string_view error) {
   // Copied: what they view may belong to whoever reads or builds next.
-  event_id_ = event_id;
+  event_id_ = ShownId(event_id);
   error_ = error.substr(0, limits::kDeadLetterErrorBytes);
   meant_topic_ = meant ? meant->topic : std::string_view();
   source_ =

@@ -37,7 +37,9 @@ bool Means(std::string_view column, Field field) {
 std::string_view PostgresTime(std::string_view text, std::string& out) {
   absl::Time time;
   std::string error;
-  if (!absl::ParseTime(absl::RFC3339_full, ToAbsl(text), &time, &error)) return text;
+  if (!absl::ParseTime(absl::RFC3339_full, ToAbsl(text), &time, &error) || !IsInCommonEra(time)) {
+    return text;
+  }
   constexpr std::int64_t kPostgresEpoch = 946'684'800'000'000;  // 2000-01-01 in Unix microseconds
   const std::size_t begin = out.size();
   AppendTimestamptz(absl::ToUnixMicros(time) - kPostgresEpoch, out);
@@ -59,10 +61,15 @@ MessageReader::~MessageReader() = default;
 
 absl::StatusOr<Event> MessageReader::Read(std::string_view prefix, std::string_view content) {
   event_id_ = {};
-  // No envelope begins with '{': that would be the start of a group.
+  // No envelope begins with '{' (that would be the start of a group), but with what JSON takes for
+  // blanks: a newline is the tag of event_id.
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && content[first] == '{';
   absl::StatusOr<Event> event = json ? ReadJson(prefix, content) : ReadEnvelope(prefix, content);
+  if (!event.ok() && json && first > 0) {
+    absl::StatusOr<Event> envelope = ReadEnvelope(prefix, content);
+    if (envelope.ok()) event = std::move(envelope);
+  }
   if (event.ok()) return event;
   const std::string id =
       event_id_.empty() ? "" : absl::StrCat("event '", ToAbsl(ShownId(event_id_)), "': ");

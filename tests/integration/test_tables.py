@@ -121,6 +121,16 @@ def test_partitions_without_their_root(database, kafka, topic, new_relay):
     assert "publish_via_partition_root = true" in relay.log()
 
 
+# Would catch: the same the other way round, where the root's name is that of every row.
+def test_a_partition_under_its_root(database, kafka, topic, new_relay):
+    database.run(PARTITIONED)
+    database.run("CREATE PUBLICATION relay FOR ALL TABLES WITH (publish_via_partition_root = true)")
+    database.run("SELECT pg_create_logical_replication_slot('relay', 'pgoutput')")
+    relay = new_relay(database, kafka, topic, table="public.p1").start(ready=False)
+    assert relay.wait_exit(30) == 78
+    assert "under the name of another table" in relay.log()
+
+
 # Would catch: columns found by their place; a description that is kept too long.
 def test_columns_come_and_go(stream, database):
     stream.start(f"CREATE TABLE outbox {PLAIN_COLUMNS}")

@@ -27,7 +27,8 @@ SELECT current_database() AS server_database,
        wanted.schema_name, wanted.table_name, t.oid IS NOT NULL AS table_exists,
        member.published, member.filtered,
        t.relkind = 'p' AND NOT p.pubviaroot AS published_as_leaves,
-       t.relispartition AND p.pubviaroot AND member.by_ancestor AS published_as_root
+       t.relispartition AND p.pubviaroot AND (member.by_ancestor OR p.puballtables) AS published_as_root,
+       t.relpersistence <> 'p' AS unlogged
 FROM (VALUES @tables) AS wanted (schema_name, table_name)
 LEFT JOIN pg_replication_slots s ON s.slot_name = @slot
 LEFT JOIN pg_stat_activity holder ON holder.pid = s.active_pid
@@ -112,6 +113,8 @@ absl::StatusOr<CatalogFacts> ReadCatalog(const PgRows& rows, const CatalogQuesti
     if (table.name.empty()) continue;
     if (!rows.IsTrue(row, "table_exists")) {
       facts.publication.unknown_tables.push_back(std::move(table));
+    } else if (rows.IsTrue(row, "unlogged")) {
+      facts.publication.unlogged_tables.push_back(std::move(table));
     } else if (!rows.IsTrue(row, "published")) {
       facts.publication.missing_tables.push_back(std::move(table));
     } else if (rows.IsTrue(row, "published_as_leaves") || rows.IsTrue(row, "published_as_root")) {

@@ -14,7 +14,8 @@ namespace {
 std::string PinningSql(int server_version) {
   std::string sql =
       "SET DateStyle = 'ISO'; SET TimeZone = 'UTC'; SET IntervalStyle = 'postgres'; "
-      "SET extra_float_digits = 3; SET bytea_output = 'hex'; SET client_encoding = 'UTF8'";
+      "SET extra_float_digits = 3; SET bytea_output = 'hex'; SET client_encoding = 'UTF8'; "
+      "SET client_min_messages = 'warning'";
   if (server_version >= 170000) sql += "; SET transaction_timeout = 0";
   return sql;
 }

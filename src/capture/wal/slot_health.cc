@@ -97,6 +97,13 @@ absl::Status JudgePublication(const PublicationFacts& publication, Phase phase) 
         "correct source.table (names are taken as they are, upper case too), or make the "
         "table with walpost setup --create-table");
   }
+  if (!publication.unlogged_tables.empty()) {
+    const TableName& table = publication.unlogged_tables.front();
+    return Verdict(phase,
+                   absl::StrCat("the table ", table.schema, ".", table.name,
+                                " is unlogged: its rows are not in the WAL"),
+                   absl::StrCat("ALTER TABLE ", Quoted(table), " SET LOGGED"));
+  }
   if (!publication.missing_tables.empty()) {
     const TableName& table = publication.missing_tables.front();
     return Verdict(phase,

@@ -36,9 +36,10 @@ struct PublicationFacts {
   std::string name;
   bool exists = false;
   bool publishes_insert = false;
-  bool publishes_more = false;            // updates or deletes too
-  std::vector<TableName> unknown_tables;  // asked for, and not in the database
-  std::vector<TableName> missing_tables;  // asked for, and not in it
+  bool publishes_more = false;             // updates or deletes too
+  std::vector<TableName> unknown_tables;   // asked for, and not in the database
+  std::vector<TableName> unlogged_tables;  // their rows are in no WAL
+  std::vector<TableName> missing_tables;   // asked for, and not in it
   // In it under another name: a partitioned table without publish_via_partition_root, whose rows
   // come as its partitions', or a partition of one with it.
   std::vector<TableName> renamed_tables;

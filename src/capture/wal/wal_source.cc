@@ -177,7 +177,7 @@ absl::Status WalSource::CheckContinuity() const {
                    .identity = *identity_,
                    .xlogpos = connection_->xlogpos(),
                    .confirmed_flush_lsn = facts_.slot.confirmed_flush_lsn,
-                   .held_by_another = stood_by_};
+                   .held_by_another = stood_by_ || options_.last_seen->held_by_another};
   if (identity_->timeline > facts.last.identity.timeline) {
     log::Warning("the server has changed its timeline: a standby was promoted",
                  {{"from", facts.last.identity.timeline},

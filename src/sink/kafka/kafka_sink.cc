@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -72,7 +73,10 @@ class KafkaSink final : public Sink {
   rd_kafka_t* producer() { return producer_.get(); }
 
   // Opens a topic that will be needed, so that a missing one is known before its first message.
-  absl::Status Expect(std::string_view topic) { return KnownTopic(topic).status(); }
+  absl::Status Expect(const std::string& topic) {
+    expected_.insert(topic);
+    return KnownTopic(topic).status();
+  }
 
   absl::StatusOr<Admission> Submit(Ticket ticket, const outbox::Message& message) override;
   void TakeReceipts(std::vector<Receipt>& receipts) override;
@@ -111,6 +115,7 @@ class KafkaSink final : public Sink {
   std::optional<TopicResolver> resolver_;
   std::unique_ptr<TokenCommand> tokens_;  // null without kafka.token_command
 
+  std::set<std::string, std::less<>> expected_;  // asked for at the start, and not answered yet
   ClientLog client_log_;
   std::size_t outstanding_ = 0;
   MonotonicTime progress_;  // of the last receipt, or of the first message outstanding since
@@ -151,8 +156,11 @@ absl::StatusOr<Admission> KafkaSink::Submit(Ticket ticket, const outbox::Message
   if (draining_) return Error(absl::StatusCode::kFailedPrecondition, "kafka sink is closed");
   ASSIGN_OR_RETURN(Topic * topic, KnownTopic(message.topic));
   if (topic == nullptr || too_large_batches_) return Admission::kFull;
-  if (const std::size_t size = BatchSizeOf(message); size > topic->max_message_bytes) {
-    return TooLarge(size, topic->max_message_bytes, topic->name);
+  if (topic->max_message_bytes) {
+    const std::size_t size = BatchSizeOf(message);
+    if (size > *topic->max_message_bytes) {
+      return TooLarge(size, *topic->max_message_bytes, topic->name);
+    }
   }
   if (message.timestamp < absl::UnixEpoch()) {
     return Error(absl::StatusCode::kInvalidArgument, "timestamp before 1970: brokers refuse it");
@@ -247,6 +255,7 @@ void KafkaSink::TakeNews() {
   if (news.reached) Connected();
   for (TopicResolver::Answer& answer : news.answers) {
     Topic& topic = *TopicTable::Of(answer.topic);
+    expected_.erase(topic.name);
     if (answer.facts.ok()) {
       topic.partitions.resize(static_cast<std::size_t>(answer.facts->partitions));
       topic.max_message_bytes = answer.facts->max_message_bytes;
@@ -269,10 +278,11 @@ void KafkaSink::TakeNews() {
 
 // A producer has one size of batches. What is under way suits its topics, so it lands first.
 void KafkaSink::Suit(const Topic& topic) {
-  const std::size_t safe = SafeBatchBytes(topic.max_message_bytes);
+  if (!topic.max_message_bytes) return;  // the default, which the first batches suit
+  const std::size_t safe = SafeBatchBytes(*topic.max_message_bytes);
   if (safe >= memory_.batch_bytes) return;
   log::Info("a topic takes smaller batches: the producer is made anew",
-            {{"topic", topic.name}, {"max.message.bytes", topic.max_message_bytes}});
+            {{"topic", topic.name}, {"max.message.bytes", *topic.max_message_bytes}});
   memory_.batch_bytes = safe;
   too_large_batches_ = true;
 }
@@ -380,6 +390,9 @@ SinkHealth KafkaSink::health() const {
   if (!connected_) {
     return SinkHealth{false, trouble_.empty() ? "all brokers are down" : trouble_};
   }
+  if (!expected_.empty()) {
+    return SinkHealth{false, absl::StrCat("looking for topic '", *expected_.begin(), "'")};
+  }
   if (outstanding_ > 0) {
     const absl::Duration silent = MonotonicNow() - progress_;
     if (silent >= limits::kSinkSilent) {
@@ -399,6 +412,10 @@ absl::Status DontWorkTogether(std::string_view reason) {
 // A producer without brokers connects to nobody, and shows what only all settings together tell.
 absl::Status Check(const Settings& settings) {
   ASSIGN_OR_RETURN(ConfHandle conf, ProducerConf(settings, Memory().batch_bytes));
+  // With OIDC a producer fetches a token at once.
+  if (settings.GetTable("kafka.properties").contains("sasl.oauthbearer.method")) {
+    return absl::OkStatus();
+  }
   char text[512];
   rd_kafka_conf_set(conf.get(), "bootstrap.servers", "", text, sizeof text);
   rd_kafka_conf_set(conf.get(), "log_level", "0", text, sizeof text);

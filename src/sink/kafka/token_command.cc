@@ -58,8 +58,7 @@ pid_t Spawn(const std::vector<std::string>& command, int output) {
 }
 
 // True once the pipe has come to its end; false: it takes too long, or it is time to stop.
-bool ReadAll(int pipe, int stop, std::string& text) {
-  const MonotonicTime deadline = MonotonicNow() + limits::kTokenCommand;
+bool ReadAll(int pipe, int stop, MonotonicTime deadline, std::string& text) {
   while (text.size() <= limits::kValueFileBytes) {
     const absl::Duration left = deadline - MonotonicNow();
     pollfd ready[] = {{pipe, POLLIN, 0}, {stop, POLLIN, 0}};
@@ -144,10 +143,20 @@ absl::StatusOr<std::string> TokenCommand::Output() {
   close(ends[1]);
   if (child == 0) return Failed(absl::StrCat("can't be started: '", command_.front(), "'"));
   std::string text;
-  const bool complete = ReadAll(ends[0], stop_.fd(), text);
-  if (!complete) kill(-child, SIGKILL);
+  const MonotonicTime deadline = MonotonicNow() + limits::kTokenCommand;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  bool complete = ReadAll(ends[0], stop_.fd(), deadline, text);
+  // It may live on with its output closed.
+  bool ended = false;
+  while (complete && !ended) {
+    ended = waitpid(child, &status, WNOHANG) == child;
+    pollfd stop{stop_.fd(), POLLIN, 0};
+    if (!ended) complete = poll(&stop, 1, 20) == 0 && MonotonicNow() < deadline;
+  }
+  if (!ended) {
+    kill(-child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
   }
   if (!complete) return Failed("didn't end in time, or printed too much");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {

@@ -251,8 +251,8 @@ EventHandle TopicResolver::AwaitCreated(rd_kafka_topic_t* topic) {
   return Await(queue.get(), limits::kCreateTopicTimeout);
 }
 
-std::size_t TopicResolver::MaxMessageBytes(rd_kafka_topic_t* topic) {
-  if (!describes_) return limits::kDefaultMaxMessageBytes;
+std::optional<std::size_t> TopicResolver::MaxMessageBytes(rd_kafka_topic_t* topic) {
+  if (!describes_) return std::nullopt;
   const char* name = rd_kafka_topic_name(topic);
   const ConfigResourceHandle resource(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name));
   rd_kafka_ConfigResource_t* resources[] = {resource.get()};
@@ -263,15 +263,15 @@ std::size_t TopicResolver::MaxMessageBytes(rd_kafka_topic_t* topic) {
   std::string reason = "no answer in time";
   if (event != nullptr) {
     const auto limit = ReadMaxMessageBytes(*event, reason);
-    if (limit) return *limit;
+    if (limit) return limit;
   }
   if (!stopping()) {
-    log::Info("the largest batch of a topic can't be read: taking the brokers' default",
+    log::Info("the largest batch of a topic can't be read: batches suit the brokers' default",
               {{"topic", name},
                {"max.message.bytes", limits::kDefaultMaxMessageBytes},
                {"reason", reason}});
   }
-  return limits::kDefaultMaxMessageBytes;
+  return std::nullopt;
 }
 
 EventHandle TopicResolver::Await(rd_kafka_queue_t* queue, absl::Duration timeout) {

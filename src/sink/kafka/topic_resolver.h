@@ -7,6 +7,7 @@
 // Thread: owns one, see Run(). The public functions are for the loop.
 #pragma once
 
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -24,7 +25,7 @@ class TopicResolver {
  public:
   struct TopicFacts {
     int partitions = 0;
-    std::size_t max_message_bytes = limits::kDefaultMaxMessageBytes;
+    std::optional<std::size_t> max_message_bytes;  // none: it can't be read
   };
   // What the cluster says of one topic.
   //
@@ -71,8 +72,8 @@ class TopicResolver {
   // True if an answer was published: it can't be created.
   bool Create(Pending& pending);
   EventHandle AwaitCreated(rd_kafka_topic_t* topic);
-  // max.message.bytes of the topic; what brokers have by default where it can't be read.
-  std::size_t MaxMessageBytes(rd_kafka_topic_t* topic);
+  // max.message.bytes of the topic, where it can be read.
+  std::optional<std::size_t> MaxMessageBytes(rd_kafka_topic_t* topic);
   // The answer to a request of the admin interface; null: none in time, or stopping.
   EventHandle Await(rd_kafka_queue_t* queue, absl::Duration timeout);
   void Publish(rd_kafka_topic_t* topic, absl::StatusOr<TopicFacts> facts);

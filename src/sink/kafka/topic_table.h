@@ -45,10 +45,10 @@ struct Partition {
 struct Topic {
   std::string name;
   TopicHandle handle;
-  std::vector<Partition> partitions;  // empty: not known yet
-  std::size_t max_message_bytes = 0;  // of a batch, as the brokers count; known with partitions
-  absl::Status refusal;               // no message can go there
-  std::size_t keyless = 0;            // messages without a key so far
+  std::vector<Partition> partitions;             // empty: not known yet
+  std::optional<std::size_t> max_message_bytes;  // of a batch, where the brokers tell
+  absl::Status refusal;                          // no message can go there
+  std::size_t keyless = 0;                       // messages without a key so far
 
   // Murmur2 of the key; without one, partitions take turns by runs. Requires: partitions are known.
   std::int32_t PartitionFor(std::optional<std::string_view> key) const;

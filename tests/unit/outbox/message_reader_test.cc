@@ -102,6 +102,16 @@ TEST_F(MessageReaderTest, AnEnvelopeIsTakenAsItIs) {
   EXPECT_EQ(event->traceparent, "00-1-2-01");
 }
 
+// Catches: an envelope whose first bytes, a newline and the length of an id, look like JSON.
+TEST_F(MessageReaderTest, AnEnvelopeThatBeginsLikeJsonIsAnEnvelope) {
+  v1::Envelope envelope;
+  envelope.set_event_id(std::string(123, 'e'));
+  envelope.set_event_type("t");
+  const auto event = Read(envelope.SerializeAsString());
+  ASSERT_THAT(event, IsOk());
+  EXPECT_EQ(event->event_id, std::string(123, 'e'));
+}
+
 TEST_F(MessageReaderTest, WhatCannotBeAnEventNamesPrefixIdAndFault) {
   const std::pair<std::string, std::string> cases[] = {
       {"", "is neither a JSON object nor a walpost.v1.Envelope"},

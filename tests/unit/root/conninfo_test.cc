@@ -85,6 +85,9 @@ TEST(EscapeIntoDsn, AValueStaysAValue) {
   EXPECT_EQ(EscapeIntoDsn("password='x", "a'b"), "a\\'b");
   EXPECT_EQ(EscapeIntoDsn("postgresql://u:", "p@ss/w"), "p%40ss%2Fw");
   EXPECT_EQ(EscapeIntoDsn("host=a ", "user=b"), "user=b");
+  EXPECT_EQ(EscapeIntoDsn("postgresql://u@", "db:5432"), "db:5432");
+  EXPECT_EQ(EscapeIntoDsn("postgresql://u@db/", "a b"), "a%20b");
+  EXPECT_EQ(EscapeIntoDsn("options=-csearch_path=", "app"), "app");
 }
 
 }  // namespace

@@ -133,6 +133,9 @@ class FakeSink : public sink::Sink {
       if (header.name == "walpost-error") error = header.value;
     }
     if (too_large == id && error.empty()) return absl::InvalidArgumentError("too large");
+    if (too_large_letter == id && !error.empty() && message.value && !message.value->empty()) {
+      return absl::InvalidArgumentError("too large for the dead letters");
+    }
     if (!error.empty()) world_.dead_letters[id] = error;
     waiting[ticket.value] = id;
     return sink::Admission::kAccepted;
@@ -175,7 +178,8 @@ class FakeSink : public sink::Sink {
     failure = absl::UnavailableError("a message was refused");
   }
   std::map<std::uint64_t, std::string> waiting;
-  std::string too_large;  // an id that Submit refuses
+  std::string too_large;         // an id that Submit refuses
+  std::string too_large_letter;  // likewise, as a dead letter with its content
   bool full = false;
   bool draining = false;
   absl::Status failure;

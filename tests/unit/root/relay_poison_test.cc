@@ -129,5 +129,18 @@ TEST_F(RelayTest, ADeadLetterTopicThatRefusesStopsTheRelay) {
   EXPECT_EQ(world_.confirmed, 0U);
 }
 
+// A dead-letter topic may be narrower than the topic an event was meant for.
+TEST_F(RelayTest, ADeadLetterThatIsTooLargeGoesWithoutItsContent) {
+  poison_options_.events = {"b"};
+  Start();
+  sink().too_large_letter = "b";
+  world_.wal = {{100, 148, {"a", "b", "c"}}};
+  Turn();
+  sink().AcknowledgeAll();
+  Turn();
+  EXPECT_EQ(world_.delivered, (Ids{"a", "b", "c"}));
+  EXPECT_EQ(world_.confirmed, 148U);
+}
+
 }  // namespace
 }  // namespace walpost

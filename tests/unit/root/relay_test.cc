@@ -236,7 +236,7 @@ TEST_F(RelayTest, AServerThatFailsAtOnePlaceForEverIsNamed) {
     ASSERT_FALSE(relay_->stopped()) << i;
     source().failure = PgError(absl::StatusCode::kUnavailable, "XX000", "invalid memory alloc");
     Turn();
-    Pass(limits::kMostBackoff);
+    Pass(limits::kSameFailing / 4);
   }
   ASSERT_TRUE(relay_->stopped());
   EXPECT_THAT(relay_->outcome(),

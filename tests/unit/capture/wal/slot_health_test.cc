@@ -51,6 +51,19 @@ TEST(SlotHealth, EachFaultHasItsMessageHintAndExitCode) {
       {"two_phase", [](CatalogFacts& f) { f.slot.two_phase = true; }},
       {"publication 'relay' does not exist", [](CatalogFacts& f) { f.publication.exists = false; }},
       {"does not publish inserts", [](CatalogFacts& f) { f.publication.publishes_insert = false; }},
+      {"the table public.outbox does not exist",
+       [](CatalogFacts& f) {
+         f.publication.unknown_tables = {{"public", "outbox"}};
+       }},
+      {"is unlogged",
+       [](CatalogFacts& f) {
+         f.publication.unlogged_tables = {{"public", "outbox"}};
+       }},
+      {"under the name of another table",
+       [](CatalogFacts& f) {
+         f.publication.renamed_tables = {{"public", "outbox"}};
+       }},
+      {"SQL_ASCII", [](CatalogFacts& f) { f.server.encoding = "SQL_ASCII"; }},
       {"does not contain the table public.outbox",
        [](CatalogFacts& f) {
          f.publication.missing_tables = {{"public", "outbox"}};
