@@ -100,7 +100,8 @@ AT_START = {
     "no publication": ("SELECT 1", {"publication": "nothing"}, "publication 'nothing' does not exist"),
     "no table": ("SELECT 1", {"table": "public.outbux"}, "the table public.outbux does not exist"),
     "upper case": ("SELECT 1", {"table": "public.Outbox"}, "the table public.Outbox does not exist"),
-    "unlogged": ("ALTER TABLE outbox SET UNLOGGED", {}, "is unlogged"),
+    "unlogged": ("CREATE UNLOGGED TABLE second (LIKE outbox); CREATE PUBLICATION everything FOR ALL TABLES",
+                 {"table": "public.second", "publication": "everything"}, "is unlogged"),
     "table not published": ("CREATE TABLE second (LIKE outbox)", {"table": ["public.outbox", "public.second"]},
                             "does not contain the table public.second"),
 }
