@@ -10,6 +10,7 @@ import pytest
 from support.kafka import Reader, TempKafka, create_topic
 from support.postgres import TempPostgres
 from support.relay import Walpost, binary
+from support.tables import PLAIN_TABLE
 
 _numbers = itertools.count(1)
 
@@ -62,6 +63,14 @@ def database(postgres):
     database = postgres.database()
     yield database
     database.drop()
+
+
+@pytest.fixture
+def outbox(database):
+    """A database with the plainest outbox table, and publication and slot `relay`."""
+    database.run(PLAIN_TABLE)
+    database.create_slot("relay", "outbox")
+    return database
 
 
 @pytest.fixture

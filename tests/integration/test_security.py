@@ -54,17 +54,6 @@ def secure(tmp_path_factory):
     kafka.broker.drop()
 
 
-@pytest.fixture
-def outbox(database):
-    database.run(PLAIN_TABLE)
-    database.create_slot("relay", "outbox")
-    return database
-
-
-def ids(reader, topic):
-    return [envelope.parse(record.value).event_id for record in reader.read(topic)]
-
-
 # Would catch: a certificate that nobody checks.
 def test_tls(outbox, secure, new_topic, new_reader, new_relay):
     topic = new_topic(secure.broker.bootstrap, partitions=1)
@@ -72,13 +61,13 @@ def test_tls(outbox, secure, new_topic, new_reader, new_relay):
     relay = new_relay(outbox, secure.address("TLS"), topic, sections=trusting).start()
     insert(outbox, "1")
     outbox.wait_confirmed("relay")
-    assert ids(new_reader(secure.broker.bootstrap), topic) == ["1"]
+    assert envelope.ids(new_reader(secure.broker.bootstrap), topic) == ["1"]
     assert relay.terminate() == 0
 
     doubting = new_relay(outbox, secure.address("TLS"), topic,
                          sections={"kafka": {"properties": {"security.protocol": "ssl"}}}).start(ready=False)
     doubting.wait(lambda: "certificate" in doubting.get("/readyz")[1], 30, "says why it isn't ready")
-    assert ids(new_reader(secure.broker.bootstrap), topic) == ["1"]
+    assert envelope.ids(new_reader(secure.broker.bootstrap), topic) == ["1"]
 
 
 # Would catch: a password that is read once: after its rotation the relay would wait for ever.
@@ -96,7 +85,7 @@ def test_sasl_password_is_read_again(outbox, secure, new_topic, new_reader, new_
     password.write_text("first")
     relay.wait_ready(60)
     outbox.wait_confirmed("relay")
-    assert ids(new_reader(secure.broker.bootstrap), topic) == ["1"]
+    assert envelope.ids(new_reader(secure.broker.bootstrap), topic) == ["1"]
     assert relay.terminate() == 0
 
 
@@ -127,7 +116,7 @@ print(json.dumps({{"token": token, "expires_at": now + 6, "principal": "walpost"
     wait_until(lambda: len(counter.read_text()) >= 4, 60, "tokens are renewed")
     insert(outbox, "2")
     outbox.wait_confirmed("relay")
-    assert ids(new_reader(secure.broker.bootstrap), topic) == ["1", "2"]
+    assert envelope.ids(new_reader(secure.broker.bootstrap), topic) == ["1", "2"]
     assert relay.terminate() == 0
 
 
@@ -156,6 +145,6 @@ def test_postgres_password_is_read_again(private_postgres, kafka, new_topic, rea
     relay.wait_ready(60)
     insert(database, "1")
     database.wait_confirmed("relay")
-    assert ids(reader, topic) == ["1"]
+    assert envelope.ids(reader, topic) == ["1"]
     assert relay.terminate() == 0
     database.drop()

@@ -9,17 +9,6 @@ from support import envelope
 from support.tables import PLAIN_TABLE, insert
 
 
-@pytest.fixture
-def outbox(database):
-    database.run(PLAIN_TABLE)
-    database.create_slot("relay", "outbox")
-    return database
-
-
-def ids(reader, topic):
-    return [envelope.parse(record.value).event_id for record in reader.read(topic)]
-
-
 def cut_off(database, relay):
     """Ends the relay's walsender, as often as it comes back, until the slot is free for us."""
     with contextlib.suppress(psycopg2.errors.UndefinedObject):
@@ -171,5 +160,5 @@ def test_table_added_to_the_publication_with_a_transaction_open(database, kafka,
     relay = new_relay(database, kafka, topic).start()
     insert(database, "after")
     database.wait_confirmed("relay")
-    assert "after" in ids(reader, topic)
+    assert "after" in envelope.ids(reader, topic)
     relay.check_alive()

@@ -40,3 +40,8 @@ def position(envelope):
 def serialize(**fields):
     """An envelope's bytes, as an application would make them."""
     return _load().Envelope(**fields).SerializeToString()
+
+
+def ids(reader, topic):
+    """The event ids of a topic's records, in order of (partition, offset)."""
+    return [parse(record.value).event_id for record in reader.read(topic)]
