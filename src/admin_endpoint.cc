@@ -119,10 +119,14 @@ struct AdminCallbacks {
     if (verb != MHD_HTTP_METHOD_GET && verb != MHD_HTTP_METHOD_HEAD) {
       return Answer(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, {}, "only GET and HEAD\n"}, true);
     }
-    const std::optional<AdminRoute> route = RouteOf(url);
+    std::optional<AdminRoute> route = RouteOf(url);
     if (!route) {
       return Answer(connection, {MHD_HTTP_NOT_FOUND, {}, "try /metrics /livez /readyz /status\n"},
                     false);
+    }
+    if (route == AdminRoute::kReadyz) {
+      const char* role = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "role");
+      if (role != nullptr && std::string_view(role) == "active") route = AdminRoute::kActive;
     }
     return Answer(connection, static_cast<AdminEndpoint*>(self)->handler_(*route), false);
   }

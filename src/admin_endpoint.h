@@ -25,6 +25,7 @@ enum class AdminRoute {
   kMetrics,  // /metrics
   kLivez,    // /livez /health /healthz
   kReadyz,   // /readyz /ready
+  kActive,   // /readyz?role=active, likewise /ready
   kStatus,   // /status
 };
 

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/sql_quote.h"
 #include "base/string_view.h"
-#include "sql_quote.h"
 
 namespace walpost {
 namespace {
@@ -106,7 +106,7 @@ std::string Beside(const capture::TableName& table, std::string_view suffix) {
          (static_cast<unsigned char>(table.name[stem.size()]) & 0xC0U) == 0x80U) {
     stem.remove_suffix(1);
   }
-  return QuoteTable({table.schema, absl::StrCat(ToAbsl(stem), ToAbsl(suffix))});
+  return QuoteTable(table.schema, absl::StrCat(ToAbsl(stem), ToAbsl(suffix)));
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ const OutboxShape* FindOutboxShape(std::string_view letter) {
 }
 
 std::string CreateTableSql(const OutboxShape& shape, const capture::TableName& table) {
-  const std::string name = QuoteTable(table);
+  const std::string name = QuoteTable(table.schema, table.name);
   const std::string kind = Beside(table, "_kind");
   std::string sql;
   if (!shape.kind.empty()) {

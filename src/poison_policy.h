@@ -48,6 +48,9 @@ class PoisonPolicy {
                                          bool keep_content, std::string_view event_id,
                                          const outbox::Origin& origin);
 
+  // The dead letter made last, smaller. Valid until the next call.
+  outbox::Message WithoutContent() { return builder_.WithoutContent(); }
+
   // The broker refused this event alone. True: the replay will divert it; false: the policy is to
   // stop. An event refused by the dead-letter topic itself (`topic`) stops the relay.
   bool Remember(Lsn commit_lsn, std::uint32_t index, std::string_view topic,

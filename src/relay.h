@@ -160,6 +160,7 @@ class Relay {
   std::optional<watermark::Flight> singly_until_;
   bool replay_at_once_ = false;  // a rejection: nothing is overloaded or away
   std::optional<capture::LastSeen> last_seen_;
+  std::optional<std::pair<Lsn, std::uint32_t>> furthest_;  // place that this process submitted
   Lsn failed_at_;  // where the server failed by itself, so many times in a row
   int same_failures_ = 0;
   MonotonicTime failing_since_;
@@ -202,6 +203,7 @@ class Relay {
   struct Topic {
     std::string name;
     prometheus::Counter* delivered;
+    prometheus::Counter* bytes;
   };
   std::vector<Topic> topics_;
   absl::flat_hash_map<std::string, std::uint32_t> topic_numbers_;

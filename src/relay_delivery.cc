@@ -60,23 +60,23 @@ absl::Status Relay::Refused(const sink::Receipt& receipt) {
   parts_.metrics->Failed(topic, absl::StatusCodeToString(code)).Increment();
   const absl::Status status = WithContext(
       receipt.status, absl::StrCat("event ", EventPosition(flight.transaction, flight.index)));
+  const Lsn commit_lsn = flight.transaction.commit_lsn;
   if (code == absl::StatusCode::kAborted) {
     replay_at_once_ = !Singly(flight.transaction, flight.index);
     singly_until_ = last_;
-  } else if (code == absl::StatusCode::kInvalidArgument &&
-             parts_.poison->Remember(flight.transaction.commit_lsn, flight.index, topic,
-                                     receipt.status)) {
-    replay_at_once_ = true;
-    return Error(absl::StatusCode::kAborted, MessageOf(status));
-  } else if (code == absl::StatusCode::kInvalidArgument) {
-    return parts_.poison->Stop(status, flight.transaction.commit_lsn, flight.index);
   }
-  return status;
+  if (code != absl::StatusCode::kInvalidArgument) return status;
+  if (!parts_.poison->Remember(commit_lsn, flight.index, topic, receipt.status)) {
+    return parts_.poison->Stop(status, commit_lsn, flight.index);
+  }
+  replay_at_once_ = true;
+  return Error(absl::StatusCode::kAborted, MessageOf(status));
 }
 
 void Relay::Landed(Ticket ticket, MonotonicTime now, absl::Time wall) {
   const watermark::Flight& flight = window_.at(ticket);
   topics_[flight.topic].delivered->Increment();
+  topics_[flight.topic].bytes->Increment(static_cast<double>(flight.bytes));
   parts_.metrics->end_to_end_latency_seconds.Observe(
       absl::ToDoubleSeconds(wall - flight.transaction.commit_time));
   ack_latency_.Observe(absl::ToDoubleSeconds(now - flight.submitted));
@@ -113,6 +113,7 @@ absl::StatusOr<Relay::Progress> Relay::TakeBatch() {
   if (!taken) return Progress::kNothing;
   events_ += batch_.size();
   if (!batch_.empty()) {
+    parts_.metrics->batch_messages.Observe(static_cast<double>(batch_.size()));
     batch_taken_ = parts_.clock();
     decode_latency_.Observe(absl::ToDoubleSeconds(batch_taken_ - before));
     receive_latency_.Observe(absl::ToDoubleSeconds(absl::Now() - batch_.transaction.commit_time));
@@ -155,9 +156,13 @@ absl::StatusOr<Relay::Progress> Relay::SubmitRow(MonotonicTime now) {
     const absl::Status status = WithContext(admission.status(), EventName(index));
     sink_failed_ = status.code() != absl::StatusCode::kInvalidArgument;
     if (sink_failed_) return status;
+    if (!diverted_) {
+      RETURN_IF_ERROR(Divert(status, false, false, OriginOf(index)));
+      return Progress::kMore;
+    }
     // A dead letter that is too large itself goes without its content.
-    if (diverted_ && !diverted_content_) return status;
-    RETURN_IF_ERROR(Divert(status, diverted_, false, OriginOf(index)));
+    if (!std::exchange(diverted_content_, false)) return status;
+    message_ = parts_.poison->WithoutContent();
     return Progress::kMore;
   }
   if (*admission == sink::Admission::kFull) return Progress::kFull;
@@ -169,6 +174,11 @@ absl::StatusOr<Relay::Progress> Relay::SubmitRow(MonotonicTime now) {
   window_.Push(flight);
   parts_.metrics->message_size_bytes.Observe(static_cast<double>(bytes));
   last_ = flight;
+  if (furthest_ < flight.place()) {
+    furthest_ = flight.place();
+  } else {
+    parts_.metrics->messages_redelivered.Increment();
+  }
   ticket_ = Ticket(ticket_.value + 1);
   message_.reset();
   if (++cursor_ == batch_.size()) {
@@ -184,10 +194,7 @@ std::string Relay::EventName(std::uint32_t index) const {
 }
 
 bool Relay::Singly(const capture::Transaction& transaction, std::uint32_t index) const {
-  if (!singly_until_) return false;
-  const Lsn until = singly_until_->transaction.commit_lsn;
-  return transaction.commit_lsn < until ||
-         (transaction.commit_lsn == until && index <= singly_until_->index);
+  return singly_until_ && std::pair(transaction.commit_lsn, index) <= singly_until_->place();
 }
 
 outbox::Origin Relay::OriginOf(std::uint32_t index) const {
@@ -250,7 +257,8 @@ std::uint32_t Relay::TopicNumber(std::string_view topic) {
   if (full && topics_.size() > limits::kTopicLabels) return limits::kTopicLabels;
   const auto number = static_cast<std::uint32_t>(topics_.size());
   const std::string name(full ? "(other)" : topic);
-  topics_.push_back({name, &parts_.metrics->Delivered(name)});
+  topics_.push_back(
+      {name, &parts_.metrics->Delivered(name), &parts_.metrics->BytesDelivered(name)});
   if (!full) topic_numbers_.emplace(name, number);
   return number;
 }

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/limits.h"
+#include "base/sql_quote.h"
 #include "base/status.h"
-#include "sql_quote.h"
 
 namespace walpost {
 namespace {
@@ -50,7 +50,7 @@ absl::Status CheckExistingTable(const SetupRequest& request, const capture::Tabl
   if (table.persistence != 'p') {
     return Unfit(
         absl::StrCat("table ", shown, " is unlogged or temporary: its rows are not in the WAL"),
-        absl::StrCat("ALTER TABLE ", QuoteTable(name), " SET LOGGED"));
+        absl::StrCat("ALTER TABLE ", QuoteTable(name.schema, name.name), " SET LOGGED"));
   }
   if (request.shape == nullptr) return absl::OkStatus();
   const std::string letter(1, request.shape->letter);
@@ -114,7 +114,7 @@ absl::StatusOr<SetupStep> PlanPublication(const SetupRequest& request, const Set
       &step.sql, "CREATE PUBLICATION ", QuoteIdentifier(request.publication), " FOR TABLE ",
       absl::StrJoin(request.tables, ", ",
                     [](std::string* out, const capture::TableName& table) {
-                      out->append(QuoteTable(table));
+                      out->append(QuoteTable(table.schema, table.name));
                     }),
       " WITH (publish = 'insert'", root ? ", publish_via_partition_root = true" : "", ");\n");
   return step;
@@ -159,7 +159,7 @@ absl::Status JudgeTablesToMake(const SetupRequest& request, const SetupFacts& fa
           absl::StrCat("publication ", Shown(request.publication), " exists without the table ",
                        Shown(request.tables[i]), ", which does not exist yet"),
           absl::StrCat("create the table, then: ALTER PUBLICATION ", name, " ADD TABLE ",
-                       QuoteTable(request.tables[i])));
+                       QuoteTable(request.tables[i].schema, request.tables[i].name)));
     }
     missing.erase(std::remove(missing.begin(), missing.end(), request.tables[i]), missing.end());
   }

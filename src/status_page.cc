@@ -21,6 +21,10 @@ absl::Duration CommitLag(const RelayReport& report, absl::Time now) {
   return std::max(absl::ZeroDuration(), now - *report.last_delivered_commit);
 }
 
+AdminResponse Readiness(bool ready, const std::string& reason) {
+  return {.code = ready ? 200 : 503, .body = ready ? "ok\n" : "not ready: " + reason + "\n"};
+}
+
 }  // namespace
 
 void ShowInGauges(const RelayReport& report, Metrics& metrics) {
@@ -44,6 +48,13 @@ void ShowInGauges(const RelayReport& report, Metrics& metrics) {
                                       ? static_cast<double>(*progress.safe_wal_bytes)
                                       : std::numeric_limits<double>::infinity());
   metrics.SetSlotWalStatus(progress.wal_status);
+}
+
+void ShowReload(bool accepted, Metrics& metrics) {
+  metrics.config_last_reload_success.Set(accepted ? 1 : 0);
+  if (!accepted) return;
+  metrics.config_last_reload_success_timestamp_seconds.Set(
+      absl::ToDoubleSeconds(absl::Now() - absl::UnixEpoch()));
 }
 
 std::string StatusJson(const RelayReport& report, const std::string& slot) {
@@ -87,8 +98,11 @@ AdminResponse Answer(AdminRoute route, Relay& relay, Metrics& metrics, const std
       ShowInGauges(report, metrics);
       return {.content_type = std::string(Metrics::content_type()), .body = metrics.Render()};
     case AdminRoute::kReadyz:
-      return {.code = report.ready ? 200 : 503,
-              .body = report.ready ? "ok\n" : "not ready: " + report.reason + "\n"};
+      return Readiness(report.ready, report.reason);
+    case AdminRoute::kActive:
+      return report.state == RelayState::kStandby
+                 ? Readiness(false, "standing by: another process streams from the slot")
+                 : Readiness(report.ready, report.reason);
     case AdminRoute::kStatus:
       return {.content_type = kJson, .body = StatusJson(report, slot)};
     case AdminRoute::kLivez:

@@ -12,6 +12,9 @@ namespace walpost {
 // Brings the gauges up to date with `report`.
 void ShowInGauges(const RelayReport& report, Metrics& metrics);
 
+// The configuration was read, and accepted or not.
+void ShowReload(bool accepted, Metrics& metrics);
+
 // /status: LSNs as text, sizes in bytes, times in RFC 3339 UTC; keys are only ever added.
 std::string StatusJson(const RelayReport& report, const std::string& slot);
 

@@ -8,12 +8,12 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/pq.h"
+#include "base/sql_quote.h"
 #include "base/status.h"
 #include "capture/wal/catalog.h"
 #include "outbox/mapping_plan.h"
 #include "preflight.h"
 #include "sink/sink_table.h"
-#include "sql_quote.h"
 #include "verbs.h"
 
 namespace walpost {
@@ -75,7 +75,7 @@ absl::Status ReadTable(PgSession& session, const PreflightFacts& facts,
       Ask(session,
           absl::StrCat("SELECT count(*) AS rows, count(*) FILTER (WHERE age(t.xmin) > age(s.xid)) "
                        "AS before FROM ",
-                       QuoteTable(table),
+                       QuoteTable(table.schema, table.name),
                        " t LEFT JOIN (SELECT catalog_xmin AS xid FROM pg_replication_slots WHERE "
                        "slot_name = ",
                        QuoteLiteral(facts.catalog.slot.name), ") s ON true")));
@@ -100,7 +100,7 @@ absl::Status CheckMapping(PgSession& session, const capture::TableName& table,
               "JOIN pg_namespace tn ON tn.oid = t.typnamespace "
               "LEFT JOIN pg_type b ON t.typtype = 'd' AND b.oid = t.typbasetype "
               "WHERE a.attrelid = to_regclass(",
-              QuoteLiteral(QuoteTable(table)),
+              QuoteLiteral(QuoteTable(table.schema, table.name)),
               ") AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY "
               "a.attnum")));
   capture::Relation relation{{}, table.schema, table.name, {}};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <any>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <random>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "outbox/event_reader.h"
 #include "outbox/message_builder.h"
 #include "relay.h"
+#include "reload.h"
 #include "sd_notify.h"
 #include "sink/kafka/library_version.h"
 #include "sink/sink_table.h"
@@ -38,24 +40,10 @@ namespace {
 int BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT}) sigaddset(&signals, signal);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
-// A secret may have been changed since: what the file and its references say of it now counts.
-// Everything else stays as the process was started with.
-void ReadSecretsAgain(const ConfigSources& sources, Config& config) {
-  // Not the sink's own check, which may take its time.
-  absl::StatusOr<Config> fresh = LoadConfig(sources, ConfigScope::kSource);
-  if (!fresh.ok()) {
-    log::Warning("the configuration can't be read again: going on with the old secrets",
-                 {{"err", MessageOf(fresh.status())}});
-    return;
-  }
-  config.dsn = fresh->dsn;
-  config.settings.TakeSecrets(fresh->settings);
 }
 
 // Each session has a sink and a source of its own; the sink comes first.
@@ -91,8 +79,9 @@ void WaitForWork(std::vector<pollfd>& polls, MonotonicTime deadline) {
   ppoll(polls.data(), polls.size(), &timeout, nullptr);
 }
 
-// Turns until the relay has stopped. A second signal leaves at once.
-void Loop(Relay& relay, AdminEndpoint* admin, int signals, absl::Duration drain_timeout) {
+// Turns until the relay has stopped. A second signal to stop leaves at once.
+void Loop(Relay& relay, AdminEndpoint* admin, int signals, absl::Duration drain_timeout,
+          const std::function<void()>& reload) {
   SdNotify supervisor;
   supervisor.Ready();
   std::vector<pollfd> polls;
@@ -107,6 +96,10 @@ void Loop(Relay& relay, AdminEndpoint* admin, int signals, absl::Duration drain_
     WaitForWork(polls, std::min(deadline, supervisor.deadline()));
     signalfd_siginfo signal{};
     while (read(signals, &signal, sizeof(signal)) == sizeof(signal)) {
+      if (signal.ssi_signo == SIGHUP) {
+        reload();
+        continue;
+      }
       if (asked) {
         log::Warning("asked twice to stop: leaving at once");
         return;
@@ -141,6 +134,7 @@ absl::Status Run(const ConfigSources& sources, Config config) {
                    .librdkafka = sink::KafkaLibraryVersion(),
                    .libpq = PqLibraryVersion()});
   metrics.queue_limit_messages.Set(static_cast<double>(config.max_inflight_messages));
+  ShowReload(true, metrics);
   RelayParts parts = PartsOf(sources, config, *sink_type);
   parts.reader = &reader;
   parts.builder = builder.get();
@@ -159,7 +153,8 @@ absl::Status Run(const ConfigSources& sources, Config config) {
                                 }));
     log::Info("listening", {{"admin", admin->address()}});
   }
-  Loop(relay, admin.get(), signals, config.drain_timeout);
+  Loop(relay, admin.get(), signals, config.drain_timeout,
+       [&] { ShowReload(Reload(sources, config), metrics); });
   if (!relay.stopped()) {
     return WithExitCode(Error(absl::StatusCode::kCancelled, "stopped without draining"),
                         ExitCode::kUndelivered);

@@ -9,10 +9,10 @@
 #include "absl/strings/str_join.h"
 #include "base/limits.h"
 #include "base/pq.h"
+#include "base/sql_quote.h"
 #include "base/status.h"
 #include "capture/wal/catalog.h"
 #include "setup_plan.h"
-#include "sql_quote.h"
 #include "verbs.h"
 
 namespace walpost {

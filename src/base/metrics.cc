@@ -19,6 +19,11 @@ constexpr Name kMessagesReceived = {"walpost_messages_received_total",
                                     "Outbox events received from the slot."};
 constexpr Name kMessagesDelivered = {"walpost_messages_delivered_total",
                                      "Messages that the sink acknowledged."};
+constexpr Name kBytesDelivered = {"walpost_bytes_delivered_total",
+                                  "Bytes of messages that the sink acknowledged."};
+constexpr Name kMessagesRedelivered = {
+    "walpost_messages_redelivered_total",
+    "Messages handed to the sink again by this process, after a session ended."};
 constexpr Name kMessagesFailed = {"walpost_messages_failed_total",
                                   "Messages that the sink or the encoder refused."};
 constexpr Name kMessagesSkipped = {"walpost_messages_skipped_total",
@@ -70,6 +75,12 @@ constexpr Name kSafeWal = {
 constexpr Name kSlotWalStatus = {"walpost_slot_wal_status",
                                  "1 for the slot's wal_status as the server reports it, else 0."};
 
+constexpr Name kReloadSuccess = {
+    "walpost_config_last_reload_success",
+    "1 if the configuration was accepted when it was read last, else 0."};
+constexpr Name kReloadTime = {"walpost_config_last_reload_success_timestamp_seconds",
+                              "When the configuration was accepted last."};
+
 constexpr Name kEndToEnd = {
     "walpost_end_to_end_latency_seconds",
     "From commit, by the server's clock, to the sink's acknowledgement, by this host's."};
@@ -78,6 +89,8 @@ constexpr Name kMessageSize = {"walpost_message_size_bytes",
                                "Size of messages handed to the sink."};
 constexpr Name kTransactionMessages = {"walpost_transaction_messages",
                                        "Outbox events in one transaction."};
+constexpr Name kBatchMessages = {
+    "walpost_batch_messages", "Outbox events taken from the stream at a time, of one transaction."};
 
 const prometheus::Histogram::BucketBoundaries& LatencyBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {
@@ -137,6 +150,7 @@ Metrics::Metrics(const BuildInfo& build)
     : registry_(std::make_unique<prometheus::Registry>()),
       transactions_received(OneCounter(*registry_, kTransactionsReceived)),
       messages_received(OneCounter(*registry_, kMessagesReceived)),
+      messages_redelivered(OneCounter(*registry_, kMessagesRedelivered)),
       wal_bytes_received(OneCounter(*registry_, kWalBytesReceived)),
       status_updates_sent(OneCounter(*registry_, kStatusUpdatesSent)),
       messages_without_key(OneCounter(*registry_, kMessagesWithoutKey)),
@@ -154,10 +168,14 @@ Metrics::Metrics(const BuildInfo& build)
       slot_active(OneGauge(*registry_, kSlotActive)),
       replication_retained_wal_bytes(OneGauge(*registry_, kRetainedWal)),
       slot_safe_wal_bytes(OneGauge(*registry_, kSafeWal)),
+      config_last_reload_success(OneGauge(*registry_, kReloadSuccess)),
+      config_last_reload_success_timestamp_seconds(OneGauge(*registry_, kReloadTime)),
       end_to_end_latency_seconds(Histograms(*registry_, kEndToEnd).Add({}, LatencyBuckets())),
       message_size_bytes(Histograms(*registry_, kMessageSize).Add({}, FourTimes(256, 9))),
       transaction_messages(Histograms(*registry_, kTransactionMessages).Add({}, FourTimes(1, 12))),
+      batch_messages(Histograms(*registry_, kBatchMessages).Add({}, FourTimes(1, 9))),
       delivered_(Counters(*registry_, kMessagesDelivered)),
+      delivered_bytes_(Counters(*registry_, kBytesDelivered)),
       failed_(Counters(*registry_, kMessagesFailed)),
       dead_letters_(Counters(*registry_, kDeadLetters)),
       skipped_(Counters(*registry_, kMessagesSkipped)),
@@ -183,6 +201,10 @@ std::string Metrics::Render() const {
 
 prometheus::Counter& Metrics::Delivered(std::string_view topic) {
   return delivered_.Add({{"topic", std::string(topic)}});
+}
+
+prometheus::Counter& Metrics::BytesDelivered(std::string_view topic) {
+  return delivered_bytes_.Add({{"topic", std::string(topic)}});
 }
 
 prometheus::Counter& Metrics::Failed(std::string_view topic, std::string_view reason) {

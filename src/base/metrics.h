@@ -65,6 +65,7 @@ class Metrics {
 
   // Each looks its labels up under a lock: callers on a hot path keep the reference.
   prometheus::Counter& Delivered(std::string_view topic);
+  prometheus::Counter& BytesDelivered(std::string_view topic);
   prometheus::Counter& Failed(std::string_view topic, std::string_view reason);
   prometheus::Counter& DeadLetters(std::string_view topic);
   prometheus::Counter& Reconnects(std::string_view reason);
@@ -78,6 +79,7 @@ class Metrics {
 
   prometheus::Counter& transactions_received;
   prometheus::Counter& messages_received;
+  prometheus::Counter& messages_redelivered;
   prometheus::Counter& wal_bytes_received;
   prometheus::Counter& status_updates_sent;
   prometheus::Counter& messages_without_key;
@@ -96,13 +98,17 @@ class Metrics {
   prometheus::Gauge& slot_active;
   prometheus::Gauge& replication_retained_wal_bytes;
   prometheus::Gauge& slot_safe_wal_bytes;
+  prometheus::Gauge& config_last_reload_success;
+  prometheus::Gauge& config_last_reload_success_timestamp_seconds;
 
   prometheus::Histogram& end_to_end_latency_seconds;
   prometheus::Histogram& message_size_bytes;
   prometheus::Histogram& transaction_messages;
+  prometheus::Histogram& batch_messages;
 
  private:
   prometheus::Family<prometheus::Counter>& delivered_;
+  prometheus::Family<prometheus::Counter>& delivered_bytes_;
   prometheus::Family<prometheus::Counter>& failed_;
   prometheus::Family<prometheus::Counter>& dead_letters_;
   prometheus::Family<prometheus::Counter>& skipped_;

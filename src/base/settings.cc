@@ -233,23 +233,21 @@ absl::Status Settings::UnknownSection(std::string_view section, std::string_view
   return WithExitCode(Error(absl::StatusCode::kInvalidArgument, message), ExitCode::kConfiguration);
 }
 
+const Settings::Entry& Settings::EntryOf(std::string_view name) const {
+  const auto found = entries_.find(name);
+  WALPOST_CHECK(found != entries_.end());
+  return found->second;
+}
+
 const Settings::Entry& Settings::Checked(std::string_view name, KeyType type) const {
   const KeySpec* spec = Find(name);
   WALPOST_CHECK(spec != nullptr && spec->type == type);
   return entries_.find(name)->second;
 }
 
-bool Settings::IsSet(std::string_view name) const {
-  const auto entry = entries_.find(name);
-  WALPOST_CHECK(entry != entries_.end());
-  return entry->second.explicitly;
-}
+bool Settings::IsSet(std::string_view name) const { return EntryOf(name).explicitly; }
 
-std::string Settings::OriginOf(std::string_view name) const {
-  const auto entry = entries_.find(name);
-  WALPOST_CHECK(entry != entries_.end());
-  return entry->second.origin;
-}
+std::string Settings::OriginOf(std::string_view name) const { return EntryOf(name).origin; }
 
 absl::Status Settings::Fault(std::string_view name, std::string_view fault) const {
   return SettingError(name, OriginOf(name), fault);
@@ -293,11 +291,19 @@ std::map<std::string, std::string> Settings::GetTable(std::string_view name) con
 
 void Settings::TakeSecrets(const Settings& other) {
   for (const KeySpec& spec : specs_) {
-    if (!spec.secret) continue;
-    const auto theirs = other.entries_.find(spec.name);
-    WALPOST_CHECK(theirs != other.entries_.end());
-    entries_.find(spec.name)->second = theirs->second;
+    if (spec.secret) entries_.find(spec.name)->second = other.EntryOf(spec.name);
   }
+}
+
+std::vector<std::string_view> Settings::Differing(const Settings& other) const {
+  std::vector<std::string_view> names;
+  for (const KeySpec& spec : specs_) {
+    if (spec.secret) continue;
+    const Entry& ours = EntryOf(spec.name);
+    const Entry& theirs = other.EntryOf(spec.name);
+    if (ours.values != theirs.values || ours.table != theirs.table) names.push_back(spec.name);
+  }
+  return names;
 }
 
 }  // namespace walpost

@@ -56,6 +56,9 @@ class Settings {
   // The values of all keys that are secret, as `other` has them. The keys must be the same.
   void TakeSecrets(const Settings& other);
 
+  // The keys that are not secret and have another value in `other`. The keys must be the same.
+  std::vector<std::string_view> Differing(const Settings& other) const;
+
   // The declared key, or null. For loaders.
   const KeySpec* Find(std::string_view name) const;
   const std::vector<KeySpec>& specs() const { return specs_; }
@@ -86,6 +89,7 @@ class Settings {
     bool explicitly = false;
     std::string origin;
   };
+  const Entry& EntryOf(std::string_view name) const;
   const Entry& Checked(std::string_view name, KeyType type) const;
 
   std::vector<KeySpec> specs_;

@@ -21,24 +21,32 @@ Message DeadLetterBuilder::Build(const std::optional<Message>& meant, bool keep_
                    ToAbsl(origin.message_prefix), ToAbsl(origin.relation));
   position_ = FormatPosition(origin.commit_lsn, origin.index);
 
+  committed_at_ = origin.committed_at;
+  if (!meant || !keep_content) return WithoutContent();
+  headers_.assign(meant->headers.begin(), meant->headers.end());
+  return Finish(meant->key, meant->value);
+}
+
+Message DeadLetterBuilder::WithoutContent() {
   headers_.clear();
-  if (meant && keep_content) {
-    headers_.assign(meant->headers.begin(), meant->headers.end());
-  } else {
-    if (!event_id_.empty()) headers_.push_back({NameOf(OwnHeader::kId), event_id_});
-    headers_.push_back({NameOf(OwnHeader::kLsn), TextOf(position_)});
-  }
+  if (!event_id_.empty()) headers_.push_back({NameOf(OwnHeader::kId), event_id_});
+  headers_.push_back({NameOf(OwnHeader::kLsn), TextOf(position_)});
+  return Finish(std::nullopt, "");
+}
+
+Message DeadLetterBuilder::Finish(std::optional<std::string_view> key,
+                                  std::optional<std::string_view> value) {
   headers_.push_back({"walpost-error", error_});
   headers_.push_back({"walpost-source", source_});
   if (!meant_topic_.empty()) headers_.push_back({"walpost-topic", meant_topic_});
 
   Message message;
   message.topic = topic_;
-  message.key = meant && keep_content ? meant->key : std::nullopt;
-  message.value = meant && keep_content ? meant->value : std::optional<std::string_view>("");
+  message.key = key;
+  message.value = value;
   message.headers = headers_;
   // A time of the event's own may be what the broker refused.
-  message.timestamp = std::max(origin.committed_at, absl::UnixEpoch());
+  message.timestamp = std::max(committed_at_, absl::UnixEpoch());
   return message;
 }
 

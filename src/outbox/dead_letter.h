@@ -33,7 +33,13 @@ class DeadLetterBuilder {
   Message Build(const std::optional<Message>& meant, bool keep_content, std::string_view event_id,
                 const Origin& origin, std::string_view error);
 
+  // The letter built last, for a topic too narrow for it: without key, value and the headers that
+  // were meant. Valid until the next call.
+  Message WithoutContent();
+
  private:
+  Message Finish(std::optional<std::string_view> key, std::optional<std::string_view> value);
+
   const std::string topic_;
   std::vector<MessageHeader> headers_;
   std::string event_id_;
@@ -41,6 +47,7 @@ class DeadLetterBuilder {
   std::string source_;
   std::string meant_topic_;
   PositionText position_{};
+  absl::Time committed_at_;
 };
 
 }  // namespace walpost::outbox

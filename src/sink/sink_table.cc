@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "sink/file/file_sink.h"
-#include "sink/kafka/kafka_sink.h"
+#include "sink/kafka/kafka_sink_type.h"
 #include "sink/null/null_sink.h"
 
 namespace walpost::sink {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/lsn.h"
@@ -19,6 +20,9 @@ struct Flight {
   std::uint32_t topic = 0;  // whatever number the relay gave it
   std::size_t bytes = 0;
   MonotonicTime submitted;
+
+  // What orders the events of a timeline.
+  std::pair<Lsn, std::uint32_t> place() const { return {transaction.commit_lsn, index}; }
 };
 
 // Pure. Thread: loop only. One per session.

@@ -7,8 +7,9 @@ import tempfile
 
 import pytest
 
-from support.kafka import Reader, TempKafka, create_topic
+from support.kafka import ProxiedKafka, Reader, TempKafka, create_topic
 from support.postgres import TempPostgres
+from support.proxy import Proxy
 from support.relay import Walpost, binary
 from support.tables import PLAIN_TABLE
 
@@ -39,6 +40,13 @@ def private_postgres():
     cluster.drop()
 
 
+@pytest.fixture
+def postgres_proxy(private_postgres):
+    proxy = Proxy("127.0.0.1", private_postgres.port)
+    yield proxy
+    proxy.close()
+
+
 @pytest.fixture(scope="session")
 def kafka():
     """The bootstrap address of the broker that tests share."""
@@ -56,6 +64,21 @@ def private_kafka():
     broker = TempKafka()
     yield broker
     broker.drop()
+
+
+@pytest.fixture(scope="session")
+def proxied_kafka_of_session():
+    broker = ProxiedKafka()
+    yield broker
+    broker.drop()
+
+
+@pytest.fixture
+def proxied_kafka(proxied_kafka_of_session):
+    """A broker that relays reach through a proxy, and readers directly."""
+    yield proxied_kafka_of_session
+    proxied_kafka_of_session.proxy.be_transparent()
+    proxied_kafka_of_session.proxy.reset()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from support import envelope
 from support.load import Load
-from support.proxy import Proxy, StatusWatch
+from support.proxy import flushes, through
 from support.scenario import SLOT, Scenario
 
 SEED = 4711
@@ -21,38 +21,23 @@ def database(private_postgres):
 
 
 @pytest.fixture
-def proxy(private_postgres):
-    proxy = Proxy("127.0.0.1", private_postgres.port)
-    yield proxy
-    proxy.close()
-
-
-@pytest.fixture
 def scenario(database, topic, reader):
     return Scenario(Load(database, SEED), database, topic, reader)
 
 
-def through(proxy, database):
-    return {"source": {"dsn": f"host=127.0.0.1 port={proxy.port} user=postgres dbname={database.name}"}}
-
-
-def more_delivered(scenario, relay, records, what):
-    target = scenario.delivered_count() + records
-    relay.wait(lambda: scenario.delivered_count() >= target, 90, what)
-
-
 # Would catch: any confirmation that runs ahead of the broker, although no crash follows that would show it.
-def test_nothing_is_confirmed_before_the_broker_has_it(scenario, proxy, database, kafka, topic, reader, new_reader, new_relay):
+def test_nothing_is_confirmed_before_the_broker_has_it(scenario, postgres_proxy, database, kafka, topic, reader, new_reader, new_relay):
     watcher = new_reader(kafka)
     statuses = []
 
-    def on_flush(flush):
-        if not statuses or statuses[-1][0] != flush:
-            statuses.append((flush, watcher.end_offsets(topic)))
-    relay = new_relay(database, kafka, topic, sections=through(proxy, database)).start()
-    proxy.on_up = StatusWatch(on_flush)
+    def watch(direction, data, _):
+        for flush in flushes(data) if direction == "up" else []:
+            if not statuses or statuses[-1][0] != flush:
+                statuses.append((flush, watcher.end_offsets(topic)))
+    relay = new_relay(database, kafka, topic, sections=through(postgres_proxy, database)).start()
+    postgres_proxy.watch = watch
     scenario.load.start()
-    more_delivered(scenario, relay, 3000, "records under watch")
+    scenario.more_delivered(relay, 3000, "records under watch")
     report = scenario.finish(relay)
     assert not report.duplicates
     assert relay.terminate() == 0
@@ -67,28 +52,28 @@ def test_nothing_is_confirmed_before_the_broker_has_it(scenario, proxy, database
 
 
 # Would catch: a frame that is lost or read twice when the line breaks inside of it.
-def test_cut_anywhere_costs_nothing(scenario, proxy, database, kafka, topic, new_relay):
+def test_cut_anywhere_costs_nothing(scenario, postgres_proxy, database, kafka, topic, new_relay):
     rng = random.Random(SEED)
-    relay = new_relay(database, kafka, topic, sections=through(proxy, database)).start()
+    relay = new_relay(database, kafka, topic, sections=through(postgres_proxy, database)).start()
     scenario.load.start()
     for number in range(8):
-        before = proxy.cuts
-        proxy.cut_after = rng.randrange(1, 60_000)
-        relay.wait(lambda: proxy.cuts > before, 60, f"cut {number}")
-        more_delivered(scenario, relay, 100, f"records after cut {number}")
+        before = postgres_proxy.cuts
+        postgres_proxy.cut_after = rng.randrange(1, 60_000)
+        relay.wait(lambda: postgres_proxy.cuts > before, 60, f"cut {number}")
+        scenario.more_delivered(relay, 100, f"records after cut {number}")
     report = scenario.finish(relay)
     assert not report.duplicates, report
     assert relay.terminate() == 0
 
 
 # Would catch: a decoder that needs a message in one piece, a status that waits for the end of one.
-def test_a_line_that_drips(scenario, proxy, database, kafka, topic, new_relay):
+def test_a_line_that_drips(scenario, postgres_proxy, database, kafka, topic, new_relay):
     database.run(f"ALTER DATABASE {database.name} SET wal_sender_timeout = '5s'")
-    proxy.chunk = 3
-    relay = new_relay(database, kafka, topic, sections=through(proxy, database)).start()
+    postgres_proxy.chunk = 3
+    relay = new_relay(database, kafka, topic, sections=through(postgres_proxy, database)).start()
     pid = database.slot(SLOT)["active_pid"]
     scenario.load.start()
-    more_delivered(scenario, relay, 500, "records in drops")
+    scenario.more_delivered(relay, 500, "records in drops")
     report = scenario.finish(relay)
     assert not report.duplicates
     assert database.slot(SLOT)["active_pid"] == pid, "the server never lost patience"
@@ -96,18 +81,18 @@ def test_a_line_that_drips(scenario, proxy, database, kafka, topic, new_relay):
 
 
 # Would catch: a relay that waits for ever on a line that leads nowhere.
-def test_black_hole(scenario, proxy, database, kafka, topic, new_relay):
+def test_black_hole(scenario, postgres_proxy, database, kafka, topic, new_relay):
     database.run(f"ALTER DATABASE {database.name} SET wal_sender_timeout = '5s'")
-    relay = new_relay(database, kafka, topic, sections=through(proxy, database)).start()
+    relay = new_relay(database, kafka, topic, sections=through(postgres_proxy, database)).start()
     scenario.load.start()
-    more_delivered(scenario, relay, 200, "records before")
+    scenario.more_delivered(relay, 200, "records before")
     scenario.note_fault()
-    proxy.swallow = {"up", "down"}
+    postgres_proxy.swallow = {"up", "down"}
     relay.wait(lambda: not relay.is_ready(), 60, "notices")
-    proxy.swallow = set()
-    proxy.reset()
+    postgres_proxy.swallow = set()
+    postgres_proxy.reset()
     relay.wait_ready(60)
-    more_delivered(scenario, relay, 200, "records after")
+    scenario.more_delivered(relay, 200, "records after")
     scenario.finish(relay)
     assert relay.terminate() == 0
 
@@ -117,14 +102,14 @@ def test_stopped_process(scenario, database, kafka, topic, new_relay):
     database.run(f"ALTER DATABASE {database.name} SET wal_sender_timeout = '3s'")
     relay = new_relay(database, kafka, topic).start()
     scenario.load.start()
-    more_delivered(scenario, relay, 200, "records before")
+    scenario.more_delivered(relay, 200, "records before")
     relay.process.send_signal(signal.SIGSTOP)
     try:
         database.wait_inactive(SLOT, 30)
         scenario.note_fault()
     finally:
         relay.process.send_signal(signal.SIGCONT)
-    more_delivered(scenario, relay, 200, "records after")
+    scenario.more_delivered(relay, 200, "records after")
     scenario.finish(relay)
     assert relay.terminate() == 0
 
@@ -136,7 +121,7 @@ def test_a_full_window_keeps_the_walsender(scenario, database, private_kafka, ne
     scenario.topic, scenario.reader = topic, new_reader(private_kafka.bootstrap)
     relay = new_relay(database, private_kafka.bootstrap, topic, sections={"delivery": {"max_inflight_messages": 50}}).start()
     scenario.load.start()
-    more_delivered(scenario, relay, 200, "records before")
+    scenario.more_delivered(relay, 200, "records before")
     private_kafka.stop()
     try:
         relay.wait(lambda: (relay.metric("walpost_inflight_messages") or 0) >= 50, 30, "the window is full")
@@ -157,7 +142,7 @@ def test_crash_of_postgres_costs_no_duplicate(private_postgres, database, kafka,
     scenario = Scenario(Load(database, SEED), database, topic, reader)
     relay = new_relay(database, kafka, topic).start()
     scenario.load.start()
-    more_delivered(scenario, relay, 500, "records before the crash")
+    scenario.more_delivered(relay, 500, "records before the crash")
     scenario.load.stop()
     database.wait_confirmed(SLOT)
     private_postgres.stop("immediate")

@@ -10,12 +10,6 @@ from support.scenario import SLOT, Scenario
 SEED = 1729
 
 
-def more_delivered(scenario, relay, records, what):
-    """Until so many more records are at the broker."""
-    target = scenario.delivered_count() + records
-    relay.wait(lambda: scenario.delivered_count() >= target, 90, what)
-
-
 # Would catch: messages that time out during an outage and are given up, a relay that ends or stays
 # unready for good, a confirmation of what never arrived.
 @pytest.mark.parametrize("how", ["stop", "kill"])
@@ -25,7 +19,7 @@ def test_broker_stopped_and_started(how, database, private_kafka, new_topic, new
     scenario = Scenario(Load(database, SEED), database, topic, reader)
     relay = new_relay(database, private_kafka.bootstrap, topic).start()
     scenario.load.start()
-    more_delivered(scenario, relay, 500, "records before the outage")
+    scenario.more_delivered(relay, 500, "records before the outage")
     scenario.note_fault()
     getattr(private_kafka, how)()
     try:
@@ -35,7 +29,7 @@ def test_broker_stopped_and_started(how, database, private_kafka, new_topic, new
     finally:
         private_kafka.start()
     relay.wait_ready(90)
-    more_delivered(scenario, relay, 500, "records after the outage")
+    scenario.more_delivered(relay, 500, "records after the outage")
     scenario.finish(relay)
     assert relay.terminate() == 0
 
@@ -48,7 +42,7 @@ def test_walsender_terminated_leaves_no_duplicates(database, kafka, topic, new_r
     relay = new_relay(database, kafka, topic).start()
     scenario.load.start()
     for number in range(5):
-        more_delivered(scenario, relay, rng.randint(1, 400), f"round {number}")
+        scenario.more_delivered(relay, rng.randint(1, 400), f"round {number}")
         pid = database.slot(SLOT)["active_pid"]
         assert pid is not None
         database.run("SELECT pg_terminate_backend(%s)", (pid,))
@@ -66,7 +60,7 @@ def test_stop_under_load_leaves_no_duplicates(database, kafka, topic, new_relay,
     scenario.load.start()
     for number in range(4):
         relay.start()
-        more_delivered(scenario, relay, 300, f"round {number}")
+        scenario.more_delivered(relay, 300, f"round {number}")
         assert relay.terminate() == 0, relay.log()[-2000:]
     relay.start()
     report = scenario.finish(relay)
@@ -81,8 +75,9 @@ def test_standby_takes_over(database, kafka, topic, new_relay, reader):
     active = new_relay(database, kafka, topic).start()
     standby = new_relay(database, kafka, topic).start()
     assert (active.state(), standby.state()) == ("streaming", "standby")
+    assert [relay.get("/readyz?role=active")[0] for relay in (active, standby)] == [200, 503]
     scenario.load.start()
-    more_delivered(scenario, active, 300, "records of the first")
+    scenario.more_delivered(active, 300, "records of the first")
     holder = database.slot(SLOT)["active_pid"]
     standby.check_alive()
     assert standby.state() == "standby"
@@ -90,7 +85,7 @@ def test_standby_takes_over(database, kafka, topic, new_relay, reader):
     scenario.note_fault()
     active.kill9()
     standby.wait(lambda: database.slot(SLOT)["active_pid"] not in (None, holder), 60, "takes over")
-    more_delivered(scenario, standby, 300, "records of the second")
+    scenario.more_delivered(standby, 300, "records of the second")
     assert standby.state() == "streaming"
     scenario.finish(standby)
     assert standby.terminate() == 0

@@ -9,9 +9,10 @@ import time
 import confluent_kafka
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from throwaway import wait_until
+from throwaway import free_port, wait_until
 
 from .process import run_tool
+from .proxy import Proxy
 
 # What a topic answers that was just created, or whose broker has just come back.
 NO_LEADER_YET = (
@@ -44,6 +45,22 @@ class TempKafka:
     def drop(self):
         run_tool("temp_kafka", "drop", self.directory)
         shutil.rmtree(self.parent, ignore_errors=True)
+
+
+class ProxiedKafka(TempKafka):
+    """A broker with a second listener that lies behind `proxy`: `through_proxy` is its bootstrap address."""
+
+    def __init__(self):
+        port = free_port()
+        self.proxy = Proxy("127.0.0.1", port)
+        self.through_proxy = f"127.0.0.1:{self.proxy.port}"
+        super().__init__(f"listeners={{listeners}},PROXIED://127.0.0.1:{port}",
+                         f"advertised.listeners={{advertised.listeners}},PROXIED://{self.through_proxy}",
+                         "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:PLAINTEXT")
+
+    def drop(self):
+        self.proxy.close()
+        super().drop()
 
 
 def create_topic(bootstrap, topic, partitions=4, **config):

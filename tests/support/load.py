@@ -106,8 +106,14 @@ class Writer:
     def run(self):
         try:
             while not self.load.stopping.is_set():
-                with contextlib.suppress(psycopg2.OperationalError, psycopg2.InterfaceError):
+                try:
                     self.session()
+                except psycopg2.InterfaceError:
+                    pass
+                except psycopg2.DatabaseError as error:
+                    # A server that vanished has no SQLSTATE to say so.
+                    if error.pgcode is not None and not isinstance(error, psycopg2.OperationalError):
+                        raise
                 # Postgres is away: come back a little later.
                 self.load.stopping.wait(0.05)
         except BaseException as error:  # Reported by join(), in the test's thread.

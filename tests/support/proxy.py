@@ -1,10 +1,12 @@
-"""A TCP proxy in front of one server: passes, slows, cuts, swallows, and watches what the relay says."""
+"""A TCP proxy in front of one server: passes, slows, cuts, swallows, and watches what is said."""
 
 import contextlib
-import selectors
+import itertools
+import re
 import socket
 import struct
 import threading
+import time
 
 CHUNK = 65536
 
@@ -13,108 +15,134 @@ class Proxy:
     """Listens on 127.0.0.1:port. All knobs may be turned while it runs.
 
     chunk      bytes that are passed on at a time, to make messages come in pieces
+    delay      seconds that whatever comes down is kept first
     swallow    directions ("up" to the server, "down" to the client) whose bytes vanish
     cut_after  connections are reset once this many more bytes have come down; None: never
-    on_up      called with the bytes that a client sent, before they are passed on
+    watch      watch(direction, data, connection number), before data is passed on; True: it vanishes
     """
 
     def __init__(self, host, port):
         self.target = (host, port)
-        self.chunk, self.swallow, self.cut_after, self.on_up = CHUNK, set(), None, None
+        self.be_transparent()
         self.cuts = 0
+        self.lock = threading.RLock()
+        self.pairs = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
-        self.selector = selectors.DefaultSelector()
-        self.selector.register(self.listener, selectors.EVENT_READ)
-        self.peers = {}
-        self.commands = []
-        self.stopping = False
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def be_transparent(self):
+        self.chunk, self.delay, self.swallow, self.cut_after, self.watch = CHUNK, 0, set(), None, None
 
     def reset(self):
         """Resets all connections."""
-        self.commands.append("reset")
+        for pair in list(self.pairs):
+            self.drop(pair)
 
     def close(self):
-        self.stopping = True
-        self.thread.join(10)
-        for connection in [self.listener, *self.peers]:
-            connection.close()
-
-    def run(self):
-        while not self.stopping:
-            for key, _ in self.selector.select(0.05):
-                if key.fileobj is self.listener:
-                    self.accept()
-                elif key.fileobj in self.peers:
-                    self.pass_on(key.fileobj, key.data)
-            if self.commands:
-                self.commands.clear()
-                for connection in list(self.peers):
-                    self.drop(connection)
+        # Also wakes accept(), which closing alone would not.
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.reset()
 
     def accept(self):
-        client, _ = self.listener.accept()
-        try:
-            server = socket.create_connection(self.target, timeout=5)
-        except OSError:
-            client.close()
-            return
-        for connection in (client, server):
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.peers[client], self.peers[server] = server, client
-        self.selector.register(client, selectors.EVENT_READ, "up")
-        self.selector.register(server, selectors.EVENT_READ, "down")
+        for number in itertools.count(1):
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return  # Closed.
+            try:
+                server = socket.create_connection(self.target, timeout=5)
+            except OSError:
+                client.close()
+                continue
+            server.settimeout(None)
+            for connection in (client, server):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.pairs.append((client, server))
+            # A thread for each direction: a side that doesn't read holds up nobody else.
+            for direction, source, target in (("up", client, server), ("down", server, client)):
+                threading.Thread(target=self.pump, args=((client, server), direction, source, target, number),
+                                 daemon=True).start()
 
-    def pass_on(self, connection, direction):
+    def pump(self, pair, direction, source, target, number):
         try:
-            data = connection.recv(CHUNK)
+            while data := source.recv(CHUNK):
+                if not self.pass_on(direction, data, target, number):
+                    break
         except OSError:
-            data = b""
-        if not data:
-            return self.drop(connection)
-        if direction == "up" and self.on_up:
-            self.on_up(data)
-        if direction in self.swallow:
-            return None
-        if direction == "down" and self.cut_after is not None:
-            if self.cut_after < len(data):
-                with contextlib.suppress(OSError):
-                    self.peers[connection].sendall(data[:self.cut_after])
-                self.cut_after = None
-                self.cuts += 1
-                return self.drop(connection)
-            self.cut_after -= len(data)
-        try:
-            for start in range(0, len(data), self.chunk):
-                self.peers[connection].sendall(data[start:start + self.chunk])
-        except OSError:
-            self.drop(connection)
-        return None
+            pass
+        self.drop(pair)
 
-    def drop(self, connection):
+    def pass_on(self, direction, data, target, number):
+        """False: the connection is to be cut."""
+        with self.lock:
+            vanishes = self.watch and self.watch(direction, data, number)
+            cut = None
+            if direction == "down" and self.cut_after is not None:
+                cut = self.cut_after if self.cut_after < len(data) else None
+                self.cut_after = None if cut is not None else self.cut_after - len(data)
+        if vanishes or direction in self.swallow:
+            return True
+        if direction == "down" and self.delay:
+            time.sleep(self.delay)
+        data = data[:cut]
+        for start in range(0, len(data), self.chunk):
+            target.sendall(data[start:start + self.chunk])
+        self.cuts += cut is not None
+        return cut is None
+
+    def drop(self, pair):
         """Both sides, with a reset: what was on its way is gone."""
-        other = self.peers.pop(connection, None)
-        if other is None:
-            return
-        self.peers.pop(other, None)
-        for side in (connection, other):
-            self.selector.unregister(side)
-            side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with self.lock:
+            if pair not in self.pairs:
+                return
+            self.pairs.remove(pair)
+        for side in pair:
+            with contextlib.suppress(OSError):
+                side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                # Wakes the thread that reads from it; the reset comes with close().
+                side.shutdown(socket.SHUT_RD)
             side.close()
 
 
-class StatusWatch:
-    """Finds standby status updates in what a client sends, and calls `on_flush(lsn)` for each."""
+def through(proxy, database):
+    """Sections of a configuration that lead to `database` through a proxy."""
+    return {"source": {"dsn": f"host=127.0.0.1 port={proxy.port} user=postgres dbname={database.name}"}}
 
-    def __init__(self, on_flush):
-        self.on_flush = on_flush
 
-    def __call__(self, data):
-        # One CopyData message of 34 bytes: 'd', length 38, 'r', write, flush, apply, time, reply.
-        at = data.find(b"d\x00\x00\x00\x26r")
-        while at >= 0 and at + 39 <= len(data):
-            _, flush, _ = struct.unpack(">QQQ", data[at + 6:at + 30])
-            self.on_flush(flush)
-            at = data.find(b"d\x00\x00\x00\x26r", at + 39)
+def flushes(data):
+    """The flush positions of the standby status updates in what a client sent."""
+    # One CopyData message of 34 bytes: 'd', length 38, 'r', write, flush, apply, time, reply.
+    return [struct.unpack(">Q", match)[0] for match in re.findall(rb"d\x00\x00\x00\x26r.{8}(.{8}).{17}", data, re.DOTALL)]
+
+
+class ProduceWatch:
+    """Finds Kafka's ProduceRequests and their responses; calls on_request() and on_response() at each one's end.
+
+    What these return is the answer to the proxy: True and the bytes that hold that end vanish.
+    """
+
+    def __init__(self, on_request=None, on_response=None):
+        self.calls = {"up": on_request, "down": on_response}
+        self.pending = {}  # (direction, connection) → bytes of a message that isn't complete
+        self.asked = set()  # (connection, correlation id)
+
+    def __call__(self, direction, data, number):
+        buffer = self.pending.get((direction, number), b"") + data
+        vanish = False
+        while len(buffer) >= 4 and len(buffer) >= 4 + (size := struct.unpack_from(">i", buffer)[0]):
+            if self.is_produce(direction, buffer, number) and self.calls[direction]:
+                vanish = self.calls[direction]() or vanish
+            buffer = buffer[4 + size:]
+        self.pending[direction, number] = buffer
+        return vanish
+
+    def is_produce(self, direction, message, number):
+        if direction == "down":
+            return (number, message[4:8]) in self.asked
+        if message[4:6] != b"\0\0":
+            return False
+        self.asked.add((number, message[8:12]))
+        return True

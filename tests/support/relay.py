@@ -131,6 +131,10 @@ class Walpost:
         self.process.kill()
         self.process.wait(30)
 
+    def wait_killed(self, deadline=60):
+        """Until somebody has killed it."""
+        assert self.process.wait(deadline) == -signal.SIGKILL, self.log()[-4000:]
+
     def terminate(self, deadline=60):
         """SIGTERM; returns the exit code."""
         self.process.send_signal(signal.SIGTERM)

@@ -30,6 +30,11 @@ class Scenario:
     def delivered_count(self):
         return self.reader.count(self.topic)
 
+    def more_delivered(self, relay, records, what):
+        """Until so many more records are at the broker."""
+        target = self.delivered_count() + records
+        relay.wait(lambda: self.delivered_count() >= target, 90, what)
+
     def finish(self, relay, deadline=120):
         """Ends the load, waits until the slot is confirmed through all of it, and judges."""
         self.load.stop()

@@ -1,6 +1,7 @@
 #include "capture/wal/slot_health.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/sql_quote.h"
 #include "base/status.h"
 
 namespace walpost::capture {
@@ -62,22 +63,6 @@ absl::Status JudgeSlot(const CatalogFacts& facts, Phase phase) {
   return absl::OkStatus();
 }
 
-// As SQL has it: quoted where it must be.
-std::string Quoted(std::string_view name) {
-  bool plain = !name.empty() && (name[0] < '0' || name[0] > '9');
-  std::string quoted = "\"";
-  for (const char c : name) {
-    plain = plain && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_');
-    quoted += c;
-    if (c == '"') quoted += c;
-  }
-  return plain ? std::string(name) : quoted + "\"";
-}
-
-std::string Quoted(const TableName& table) {
-  return absl::StrCat(Quoted(table.schema), ".", Quoted(table.name));
-}
-
 absl::Status JudgePublication(const PublicationFacts& publication, Phase phase) {
   if (!publication.exists) {
     return Verdict(
@@ -86,9 +71,10 @@ absl::Status JudgePublication(const PublicationFacts& publication, Phase phase) 
         "walpost setup");
   }
   if (!publication.publishes_insert) {
-    return Verdict(
-        phase, absl::StrCat("publication '", publication.name, "' does not publish inserts"),
-        absl::StrCat("ALTER PUBLICATION ", Quoted(publication.name), " SET (publish = 'insert')"));
+    return Verdict(phase,
+                   absl::StrCat("publication '", publication.name, "' does not publish inserts"),
+                   absl::StrCat("ALTER PUBLICATION ", QuoteIdentifier(publication.name),
+                                " SET (publish = 'insert')"));
   }
   if (!publication.unknown_tables.empty()) {
     const TableName& table = publication.unknown_tables.front();
@@ -99,18 +85,20 @@ absl::Status JudgePublication(const PublicationFacts& publication, Phase phase) 
   }
   if (!publication.unlogged_tables.empty()) {
     const TableName& table = publication.unlogged_tables.front();
-    return Verdict(phase,
-                   absl::StrCat("the table ", table.schema, ".", table.name,
-                                " is unlogged: its rows are not in the WAL"),
-                   absl::StrCat("ALTER TABLE ", Quoted(table), " SET LOGGED"));
+    return Verdict(
+        phase,
+        absl::StrCat("the table ", table.schema, ".", table.name,
+                     " is unlogged: its rows are not in the WAL"),
+        absl::StrCat("ALTER TABLE ", QuoteTable(table.schema, table.name), " SET LOGGED"));
   }
   if (!publication.missing_tables.empty()) {
     const TableName& table = publication.missing_tables.front();
-    return Verdict(phase,
-                   absl::StrCat("publication '", publication.name, "' does not contain the table ",
-                                table.schema, ".", table.name),
-                   absl::StrCat("ALTER PUBLICATION ", Quoted(publication.name), " ADD TABLE ",
-                                Quoted(table), ", or correct source.table"));
+    return Verdict(
+        phase,
+        absl::StrCat("publication '", publication.name, "' does not contain the table ",
+                     table.schema, ".", table.name),
+        absl::StrCat("ALTER PUBLICATION ", QuoteIdentifier(publication.name), " ADD TABLE ",
+                     QuoteTable(table.schema, table.name), ", or correct source.table"));
   }
   if (!publication.renamed_tables.empty()) {
     const TableName& table = publication.renamed_tables.front();
@@ -120,7 +108,8 @@ absl::Status JudgePublication(const PublicationFacts& publication, Phase phase) 
                      " are published under the name of another table of its partition "
                      "tree"),
         absl::StrCat("name the partitioned table in source.table, and ALTER PUBLICATION ",
-                     Quoted(publication.name), " SET (publish_via_partition_root = true)"));
+                     QuoteIdentifier(publication.name),
+                     " SET (publish_via_partition_root = true)"));
   }
   if (!publication.filtered_tables.empty()) {
     const TableName& table = publication.filtered_tables.front();

@@ -1,39 +1,18 @@
 #include "sink/kafka/kafka_sink.h"
 
 #include <algorithm>
-#include <any>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/clock.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "sink/event_fd.h"
-#include "sink/kafka/client_log.h"
 #include "sink/kafka/delivery_error.h"
-#include "sink/kafka/handles.h"
-#include "sink/kafka/producer_config.h"
 #include "sink/kafka/record_size.h"
-#include "sink/kafka/token_command.h"
-#include "sink/kafka/topic_resolver.h"
-#include "sink/kafka/topic_table.h"
 
-namespace walpost::sink {
+namespace walpost::sink::kafka {
 namespace {
 
-using namespace kafka;  // NOLINT: the folder's own names
-
 static_assert(sizeof(void*) >= sizeof(Ticket::Value), "a ticket travels as librdkafka's opaque");
-
-constexpr int kPurgeAll =
-    RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING;
 
 absl::Status TooLarge(std::size_t size, std::size_t limit, std::string_view topic) {
   return WithHint(
@@ -56,79 +35,7 @@ struct Bytes {
   std::size_t size;
 };
 
-// What a sink leaves for the next one: batches that suit every topic met so far, and how many
-// partitions these had.
-struct Memory {
-  std::map<std::string, int, std::less<>> partitions;
-  std::size_t batch_bytes = SafeBatchBytes(limits::kDefaultMaxMessageBytes);
-};
-
-// Thread: loop only. librdkafka's threads and the resolver's wake the loop through `ready_`.
-class KafkaSink final : public Sink {
- public:
-  KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics, Memory& memory);
-  ~KafkaSink() override;
-
-  void UseTokens(std::unique_ptr<TokenCommand> tokens) { tokens_ = std::move(tokens); }
-  rd_kafka_t* producer() { return producer_.get(); }
-
-  // Opens a topic that will be needed, so that a missing one is known before its first message.
-  absl::Status Expect(const std::string& topic) {
-    expected_.insert(topic);
-    return KnownTopic(topic).status();
-  }
-
-  absl::StatusOr<Admission> Submit(Ticket ticket, const outbox::Message& message) override;
-  void TakeReceipts(std::vector<Receipt>& receipts) override;
-  int ready_fd() const override { return ready_.fd(); }
-  void BeginDrain() override { draining_ = true; }
-  bool drained() const override { return outstanding_ == 0; }
-  absl::Status failure() const override { return failure_; }
-  SinkHealth health() const override;
-  SinkTraits traits() const override { return SinkTraits{true, false}; }
-
- private:
-  // Null: not known yet.
-  absl::StatusOr<Topic*> KnownTopic(std::string_view name);
-  rd_kafka_resp_err_t Produce(Ticket ticket, const outbox::Message& message, Topic& topic,
-                              std::int32_t partition);
-  absl::Status Refused(rd_kafka_resp_err_t error, const outbox::Message& message);
-
-  void TakeNews();
-  void Suit(const Topic& topic);
-  void TakeEvent(rd_kafka_event_t* event, std::vector<Receipt>& receipts);
-  void TakeReports(rd_kafka_event_t* event, std::vector<Receipt>& receipts);
-  absl::Status TakeReport(const rd_kafka_message_t& report);
-  void TakeError(rd_kafka_event_t* event);
-  absl::Status TakeFatal();
-  void Connected();
-  void RefusedCredentials(const char* text);
-  void Fail(const absl::Status& cause, bool is_consequence);
-  void Purge() { rd_kafka_purge(producer_.get(), kPurgeAll); }
-
-  Memory& memory_;
-  // In the order in which they come to be; they go in the opposite one.
-  EventFd ready_;
-  ProducerHandle producer_;
-  QueueHandle events_;
-  TopicTable topics_;
-  std::optional<TopicResolver> resolver_;
-  std::unique_ptr<TokenCommand> tokens_;  // null without kafka.token_command
-
-  std::set<std::string, std::less<>> expected_;  // asked for at the start, and not answered yet
-  ClientLog client_log_;
-  std::size_t outstanding_ = 0;
-  MonotonicTime progress_;  // of the last receipt, or of the first message outstanding since
-  bool draining_ = false;
-  bool too_large_batches_ = false;  // for a topic met since: nothing more is taken
-  bool connected_ = false;
-  MonotonicTime refused_since_ = MonotonicTime::Never();
-  std::string trouble_ = "no connection to a broker yet";  // while not connected; "" is "down"
-
-  absl::Status failure_;  // of the sink; not OK: everything else is refused
-  // failure_ says only that something failed; the report that says what is on its way.
-  bool failure_is_consequence_ = false;
-};
+}  // namespace
 
 KafkaSink::KafkaSink(EventFd ready, ProducerHandle producer, bool create_topics, Memory& memory)
     : memory_(memory),
@@ -149,6 +56,11 @@ KafkaSink::~KafkaSink() {
   resolver_.reset();
   tokens_.reset();
   rd_kafka_queue_io_event_enable(events_.get(), -1, nullptr, 0);
+}
+
+absl::Status KafkaSink::Expect(const std::string& topic) {
+  expected_.insert(topic);
+  return KnownTopic(topic).status();
 }
 
 absl::StatusOr<Admission> KafkaSink::Submit(Ticket ticket, const outbox::Message& message) {
@@ -385,6 +297,11 @@ void KafkaSink::Fail(const absl::Status& cause, bool is_consequence) {
   Purge();
 }
 
+void KafkaSink::Purge() {
+  rd_kafka_purge(producer_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
+                                      RD_KAFKA_PURGE_F_NON_BLOCKING);
+}
+
 SinkHealth KafkaSink::health() const {
   if (!failure_.ok()) return SinkHealth{false, std::string(MessageOf(failure_))};
   if (!connected_) {
@@ -403,59 +320,4 @@ SinkHealth KafkaSink::health() const {
   return SinkHealth{true, ""};
 }
 
-absl::Status DontWorkTogether(std::string_view reason) {
-  return WithExitCode(Error(absl::StatusCode::kInvalidArgument,
-                            absl::StrCat("kafka.properties don't work together: ", ToAbsl(reason))),
-                      ExitCode::kConfiguration);
-}
-
-// A producer without brokers connects to nobody, and shows what only all settings together tell.
-absl::Status Check(const Settings& settings) {
-  ASSIGN_OR_RETURN(ConfHandle conf, ProducerConf(settings, Memory().batch_bytes));
-  // With OIDC a producer fetches a token at once.
-  if (settings.GetTable("kafka.properties").contains("sasl.oauthbearer.method")) {
-    return absl::OkStatus();
-  }
-  char text[512];
-  rd_kafka_conf_set(conf.get(), "bootstrap.servers", "", text, sizeof text);
-  rd_kafka_conf_set(conf.get(), "log_level", "0", text, sizeof text);
-  const ProducerHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), text, sizeof text));
-  if (producer == nullptr) return DontWorkTogether(text);
-  (void)conf.release();
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings, std::any& memory) {
-  if (!memory.has_value()) memory.emplace<Memory>();
-  auto& remembered = *std::any_cast<Memory>(&memory);
-  ASSIGN_OR_RETURN(ConfHandle conf, ProducerConf(settings, remembered.batch_bytes));
-  ASSIGN_OR_RETURN(EventFd ready, EventFd::Create());
-  log::Debug("kafka client starts", {{"librdkafka", rd_kafka_version_str()}});
-  char text[512];
-  ProducerHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), text, sizeof text));
-  if (producer == nullptr) {
-    return DontWorkTogether(text);
-  }
-  (void)conf.release();
-  if (const auto error = rd_kafka_set_log_queue(producer.get(), nullptr);
-      error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return Error(absl::StatusCode::kInternal,
-                 absl::StrCat("kafka client log: ", rd_kafka_err2str(error)));
-  }
-  auto sink = std::make_unique<KafkaSink>(std::move(ready), std::move(producer),
-                                          settings.GetBool("kafka.create_topics"), remembered);
-  if (const auto command = settings.GetList("kafka.token_command"); !command.empty()) {
-    ASSIGN_OR_RETURN(EventFd stop, EventFd::Create());
-    sink->UseTokens(std::make_unique<TokenCommand>(sink->producer(), command, std::move(stop)));
-  }
-  for (const std::string& topic : TopicsKnownAtStart(settings)) {
-    RETURN_IF_ERROR(sink->Expect(topic));
-  }
-  return std::unique_ptr<Sink>(std::move(sink));
-}
-
-}  // namespace
-
-SinkType KafkaSinkType() { return SinkType{"kafka", ProducerKeys(), &Check, &Make}; }
-
-}  // namespace walpost::sink
+}  // namespace walpost::sink::kafka

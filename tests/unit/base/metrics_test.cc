@@ -83,6 +83,7 @@ TEST(MetricsTest, NamesFollowTheConventions) {
   Metrics metrics(Build());
   metrics.StageLatency(Stage::kAck);
   metrics.Delivered("t");
+  metrics.BytesDelivered("t");
   metrics.Failed("t", "r");
   metrics.Reconnects("r");
   metrics.DeadLetters("t");
@@ -99,7 +100,7 @@ TEST(MetricsTest, NamesFollowTheConventions) {
     EXPECT_EQ(total, kind == "counter") << name;
     EXPECT_TRUE(names.insert(name).second) << name << " twice";
   }
-  EXPECT_EQ(names.size(), 31U);
+  EXPECT_EQ(names.size(), 36U);
 }
 
 }  // namespace

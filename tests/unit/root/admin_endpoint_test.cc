@@ -122,10 +122,15 @@ class AdminEndpointTest : public ::testing::Test {
 
 TEST_F(AdminEndpointTest, EveryPathReachesItsRoute) {
   const std::pair<const char*, AdminRoute> cases[] = {
-      {"/metrics", AdminRoute::kMetrics}, {"/livez", AdminRoute::kLivez},
-      {"/health", AdminRoute::kLivez},    {"/healthz", AdminRoute::kLivez},
-      {"/readyz", AdminRoute::kReadyz},   {"/ready", AdminRoute::kReadyz},
-      {"/status", AdminRoute::kStatus},   {"/status?verbose=1", AdminRoute::kStatus},
+      {"/metrics", AdminRoute::kMetrics},
+      {"/livez", AdminRoute::kLivez},
+      {"/health", AdminRoute::kLivez},
+      {"/healthz", AdminRoute::kLivez},
+      {"/readyz", AdminRoute::kReadyz},
+      {"/readyz?role=active", AdminRoute::kActive},
+      {"/ready", AdminRoute::kReadyz},
+      {"/status", AdminRoute::kStatus},
+      {"/status?verbose=1", AdminRoute::kStatus},
   };
   for (const auto& [path, route] : cases) {
     asked_.clear();

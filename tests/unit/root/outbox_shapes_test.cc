@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "sql_quote.h"
 
 namespace walpost {
 namespace {
@@ -64,15 +63,6 @@ TEST(OutboxShapesTest, ANameBesideALongOneIsCutToWhatPostgresKeeps) {
   EXPECT_THAT(
       CreateTableSql(*FindOutboxShape("C"), {"s", std::string(57, 'x') + "\xC3\xA4\xC3\xA4"}),
       HasSubstr("\"s\".\"" + std::string(57, 'x') + "_kind\""));
-}
-
-TEST(SqlQuoteTest, QuotesAreDoubled) {
-  EXPECT_EQ(QuoteIdentifier("outbox"), "\"outbox\"");
-  EXPECT_EQ(QuoteIdentifier("a\"b\\c'd"), "\"a\"\"b\\c'd\"");
-  EXPECT_EQ(QuoteTable({"s.t", "u"}), "\"s.t\".\"u\"");
-  EXPECT_EQ(QuoteLiteral("it's"), "'it''s'");
-  EXPECT_EQ(QuoteLiteral("a\\'b"), "E'a\\\\''b'");
-  EXPECT_EQ(QuoteLiteral(""), "''");
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ struct World {
   capture::Identity identity{42, 1, "shop"};
   std::vector<std::string> delivered;               // acknowledged ids, in order of acknowledgement
   std::map<std::string, std::string> dead_letters;  // submitted: id to error
+  std::map<std::string, std::string> meant_topics;  // likewise, id to walpost-topic
   std::optional<capture::LastSeen> last_seen;       // as the newest session was told
   int sessions = 0;
   class FakeSource* source = nullptr;
@@ -128,15 +129,20 @@ class FakeSink : public sink::Sink {
     if (full) return sink::Admission::kFull;
     std::string id;
     std::string error;
+    std::string meant_topic;
     for (const outbox::MessageHeader& header : message.headers) {
       if (header.name == "id") id = header.value;
       if (header.name == "walpost-error") error = header.value;
+      if (header.name == "walpost-topic") meant_topic = header.value;
     }
     if (too_large == id && error.empty()) return absl::InvalidArgumentError("too large");
     if (too_large_letter == id && !error.empty() && message.value && !message.value->empty()) {
       return absl::InvalidArgumentError("too large for the dead letters");
     }
-    if (!error.empty()) world_.dead_letters[id] = error;
+    if (!error.empty()) {
+      world_.dead_letters[id] = error;
+      world_.meant_topics[id] = meant_topic;
+    }
     waiting[ticket.value] = id;
     return sink::Admission::kAccepted;
   }

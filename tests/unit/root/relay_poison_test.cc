@@ -108,6 +108,7 @@ TEST_F(RelayTest, ARejectedBatchIsReplayedSinglyUntilTheCulpritIsKnown) {
   }
   EXPECT_EQ(world_.delivered, (Ids{"a", "b", "c", "d"}));
   EXPECT_EQ(world_.confirmed, 248U);
+  EXPECT_EQ(metrics_.messages_redelivered.Value(), 4);  // b alone; then b as a dead letter, c, d
 }
 
 TEST_F(RelayTest, UnderStopARejectedEventStopsTheRelay) {
@@ -140,6 +141,9 @@ TEST_F(RelayTest, ADeadLetterThatIsTooLargeGoesWithoutItsContent) {
   Turn();
   EXPECT_EQ(world_.delivered, (Ids{"a", "b", "c"}));
   EXPECT_EQ(world_.confirmed, 148U);
+  EXPECT_EQ(world_.meant_topics["b"], "outbox.event.order");
+  EXPECT_THAT(world_.dead_letters["b"], HasSubstr("delivery.dead_letter_events"));
+  EXPECT_EQ(metrics_.DeadLetters("outbox.dead_letter").Value(), 1);
 }
 
 }  // namespace

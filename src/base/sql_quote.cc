@@ -1,4 +1,4 @@
-#include "sql_quote.h"
+#include "base/sql_quote.h"
 
 namespace walpost {
 namespace {
@@ -16,8 +16,8 @@ std::string Doubled(std::string_view text, std::string_view which, char quote) {
 
 std::string QuoteIdentifier(std::string_view name) { return Doubled(name, "\"", '"'); }
 
-std::string QuoteTable(const capture::TableName& table) {
-  return QuoteIdentifier(table.schema) + "." + QuoteIdentifier(table.name);
+std::string QuoteTable(std::string_view schema, std::string_view name) {
+  return QuoteIdentifier(schema) + "." + QuoteIdentifier(name);
 }
 
 std::string QuoteLiteral(std::string_view text) {

@@ -5,13 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "capture/wal/transaction_assembler.h"
-
 namespace walpost {
 
 // "my ""table""". Requires: no NUL in `name`.
 std::string QuoteIdentifier(std::string_view name);
-std::string QuoteTable(const capture::TableName& table);
+std::string QuoteTable(std::string_view schema, std::string_view name);
 
 // 'it''s', valid whatever standard_conforming_strings says. Requires: UTF-8 as client encoding, no
 // NUL.
