@@ -75,6 +75,7 @@ struct RelayReport {
   std::size_t inflight_messages = 0;
   std::size_t inflight_bytes = 0;
   absl::Duration oldest_unacknowledged;             // since it was submitted; zero if none
+  std::string oldest_topic;                         // of that message
   std::optional<absl::Time> last_delivered_commit;  // commit time of the newest acknowledged event
   std::optional<capture::Identity> identity;
   std::string last_error;

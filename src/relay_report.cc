@@ -54,6 +54,7 @@ RelayReport Relay::Report() {
   report.last_delivered_commit = last_delivered_commit_;
   if (!window_.empty()) {
     report.oldest_unacknowledged = parts_.clock() - window_.oldest().submitted;
+    report.oldest_topic = topics_[window_.oldest().topic].name;
   }
   // Between sessions the last one's numbers stand: a lag doesn't vanish with a connection.
   report.progress = shown_;

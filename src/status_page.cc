@@ -79,6 +79,7 @@ std::string StatusJson(const RelayReport& report, const std::string& slot) {
   json["inflight_messages"] = report.inflight_messages;
   json["inflight_bytes"] = report.inflight_bytes;
   json["oldest_unacked_seconds"] = absl::ToDoubleSeconds(report.oldest_unacknowledged);
+  if (!report.oldest_topic.empty()) json["oldest_unacked_topic"] = report.oldest_topic;
   json["retained_wal_bytes"] = progress.retained_bytes;
   if (report.last_delivered_commit) {
     json["last_delivered_commit"] =

@@ -49,7 +49,11 @@ def text(direction, pattern, number=1, vanishes=False):
     """When bytes of this pattern pass on the line to Postgres."""
     def arm(relay, postgres, _):
         sight = Sight(relay, number, vanishes)
-        postgres.watch = lambda way, data, _: way == direction and sight.seen(len(re.findall(pattern, data, re.DOTALL)))
+
+        def watch(way, data, _):
+            vanishes_now = way == direction and sight.seen(len(re.findall(pattern, data, re.DOTALL)))
+            return b"" if vanishes_now else data
+        postgres.watch = watch
     return arm
 
 
@@ -62,7 +66,7 @@ def status(vanishes):
         def watch(way, data, _):
             news = {flush for flush in flushes(data) if flush > 0} - known if way == "up" else set()
             known.update(news)
-            return bool(news) and sight.seen(len(news))
+            return b"" if news and sight.seen(len(news)) else data
         postgres.watch = watch
     return arm
 
@@ -70,14 +74,14 @@ def status(vanishes):
 def request(vanishes):
     def arm(relay, _, kafka):
         sight = Sight(relay, 4, vanishes)
-        kafka.watch = ProduceWatch(on_request=sight.seen)
+        kafka.watch = ProduceWatch(on_request=lambda _: sight.seen())
     return arm
 
 
 def response(vanishes):
     def arm(relay, _, kafka):
         sight = Sight(relay, 4, vanishes)
-        kafka.watch = ProduceWatch(on_response=sight.seen)
+        kafka.watch = ProduceWatch(on_response=lambda _: sight.seen())
     return arm
 
 
@@ -161,9 +165,9 @@ def test_kill_around_a_dead_letter(confirms, database, proxied_kafka, postgres_p
         cursor.execute("INSERT INTO outbox (id) VALUES ('poison'), ('before'), ('behind')")
     for number in (1, 2):
         if confirms:
-            postgres_proxy.watch = lambda way, data, _: way == "up" and bool(flushes(data))
+            postgres_proxy.watch = lambda way, data, _: b"" if way == "up" and flushes(data) else data
         else:
-            proxied_kafka.proxy.watch = ProduceWatch(on_response=lambda: True)
+            proxied_kafka.proxy.watch = ProduceWatch(on_response=lambda _: True)
         relay.start(ready=False)
         relay.wait(lambda: reader.count(dead) == number, 60, "the dead letter is at the broker")
         relay.wait(lambda: confirms == (relay.metric("walpost_inflight_messages") == 0), 60, "and its answer, or not")

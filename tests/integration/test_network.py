@@ -34,6 +34,7 @@ def test_nothing_is_confirmed_before_the_broker_has_it(scenario, postgres_proxy,
         for flush in flushes(data) if direction == "up" else []:
             if not statuses or statuses[-1][0] != flush:
                 statuses.append((flush, watcher.end_offsets(topic)))
+        return data
     relay = new_relay(database, kafka, topic, sections=through(postgres_proxy, database)).start()
     postgres_proxy.watch = watch
     scenario.load.start()
@@ -80,14 +81,15 @@ def test_a_line_that_drips(scenario, postgres_proxy, database, kafka, topic, new
     assert relay.terminate() == 0
 
 
-# Would catch: a relay that waits for ever on a line that leads nowhere.
-def test_black_hole(scenario, postgres_proxy, database, kafka, topic, new_relay):
+# Would catch: a relay that waits for ever on a line that leads nowhere, in one direction or both.
+@pytest.mark.parametrize("ways", [{"up", "down"}, {"up"}, {"down"}], ids=["both", "up", "down"])
+def test_black_hole(ways, scenario, postgres_proxy, database, kafka, topic, new_relay):
     database.run(f"ALTER DATABASE {database.name} SET wal_sender_timeout = '5s'")
     relay = new_relay(database, kafka, topic, sections=through(postgres_proxy, database)).start()
     scenario.load.start()
     scenario.more_delivered(relay, 200, "records before")
     scenario.note_fault()
-    postgres_proxy.swallow = {"up", "down"}
+    postgres_proxy.swallow = ways
     relay.wait(lambda: not relay.is_ready(), 60, "notices")
     postgres_proxy.swallow = set()
     postgres_proxy.reset()

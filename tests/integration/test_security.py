@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from support import envelope
-from support.kafka import TempKafka
+from support.kafka import TempKafka, create_acl
 from support.tables import PLAIN_TABLE, insert
 from throwaway import free_port, wait_until
 
@@ -40,6 +40,9 @@ class SecureKafka:
             f"ssl.keystore.location={keystore}", "ssl.keystore.type=PKCS12", "ssl.keystore.password=secret",
             "listener.name.plainsasl.sasl.enabled.mechanisms=PLAIN",
             f"listener.name.plainsasl.plain.sasl.jaas.config={plain}",
+            # Everybody may do everything with a topic, until it has an entry of its own.
+            "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users=User:ANONYMOUS", "allow.everyone.if.no.acl.found=true",
             "listener.name.oauth.sasl.enabled.mechanisms=OAUTHBEARER",
             f"listener.name.oauth.oauthbearer.sasl.jaas.config={token}")
 
@@ -86,6 +89,34 @@ def test_sasl_password_is_read_again(outbox, secure, new_topic, new_reader, new_
     relay.wait_ready(60)
     outbox.wait_confirmed("relay")
     assert envelope.ids(new_reader(secure.broker.bootstrap), topic) == ["1"]
+    assert relay.terminate() == 0
+
+
+# Would catch: an event that is dropped or passed by later ones because its topic is forbidden, a relay that ends
+# where somebody only has to grant something.
+@pytest.mark.parametrize("running", [False, True], ids=["at the start", "while running"])
+def test_topic_is_forbidden(running, outbox, secure, new_topic, new_reader, new_relay, tmp_path):
+    topic = new_topic(secure.broker.bootstrap, partitions=1)
+    password = tmp_path / "password"
+    password.write_text("first")
+    password.chmod(0o600)
+    relay = new_relay(outbox, secure.address("PLAINSASL"), topic, sections={"kafka": {"properties": {
+        "security.protocol": "sasl_plaintext", "sasl.mechanism": "PLAIN", "sasl.username": "walpost",
+        "sasl.password": f"${{file:{password}}}"}}})
+    if running:
+        relay.start()
+        insert(outbox, "0")
+        outbox.wait_confirmed("relay")
+    create_acl(secure.broker.bootstrap, topic, "User:other")
+    confirmed = outbox.confirmed("relay")
+    relay = relay if running else relay.start(ready=False)
+    insert(outbox, "1", "2")
+    relay.wait(lambda: "permitted" in relay.get("/readyz")[1], 30, "says what is missing")
+    assert topic in relay.get("/readyz")[1]
+    assert outbox.confirmed("relay") <= confirmed or not running
+    create_acl(secure.broker.bootstrap, topic, "User:walpost")
+    outbox.wait_confirmed("relay")
+    assert envelope.ids(new_reader(secure.broker.bootstrap), topic) == (["0"] if running else []) + ["1", "2"]
     assert relay.terminate() == 0
 
 

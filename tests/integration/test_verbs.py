@@ -159,6 +159,29 @@ def test_completion(shell):
         assert subprocess.run(["bash", "-n"], input=result.stdout, text=True, check=False).returncode == 0
 
 
+# Would catch: a SIGHUP that ends the relay, takes half of a configuration, or hides what it did not take.
+def test_reload(outbox, kafka, topic, new_relay):
+    relay = new_relay(outbox, kafka, topic).start()
+
+    def write(old, new):
+        with open(relay.config_path, encoding="utf-8") as file:
+            text = file.read()
+        assert old in text
+        with open(relay.config_path, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+        relay.process.send_signal(signal.SIGHUP)
+    assert relay.metric("walpost_config_last_reload_success") == 1
+    write("[routing]", "[rooting]")
+    relay.wait(lambda: relay.metric("walpost_config_last_reload_success") == 0, 30, "refuses the mistake")
+    assert "rooting" in relay.log()
+    write("[rooting]", '[log]\nlevel = "debug"\n[routing]\nnull_key = "reject"')
+    relay.wait(lambda: relay.metric("walpost_config_last_reload_success") == 1, 30, "takes it")
+    assert '"key":"routing.null_key"' in relay.log() and '"key":"log.level"' not in relay.log()
+    insert(outbox, "a")
+    outbox.wait_confirmed("relay")
+    assert relay.terminate() == 0
+
+
 # Would catch: a unit that is never ready, or that systemd kills for a missing beat.
 def test_systemd_is_told(database, kafka, topic, tmp_path, config):
     database.run(PLAIN_TABLE)

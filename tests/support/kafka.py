@@ -3,6 +3,8 @@
 import collections
 import os
 import shutil
+import socket
+import struct
 import tempfile
 import time
 
@@ -67,6 +69,21 @@ def create_topic(bootstrap, topic, partitions=4, **config):
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     new = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=config)
     client.create_topics([new], operation_timeout=30)[topic].result(60)
+
+
+def create_acl(bootstrap, topic, principal):
+    """Lets `principal` do all with the topic, and nobody else any more. Not in this client: one raw request."""
+    def string(text):
+        return struct.pack(">h", len(text)) + text.encode()
+    topic_resource, literal, all_operations, allow = 2, 3, 2, 3
+    request = (struct.pack(">hhih", 30, 1, 1, -1) + struct.pack(">ib", 1, topic_resource) + string(topic)
+               + struct.pack(">b", literal) + string(principal) + string("*") + struct.pack(">bb", all_operations, allow))
+    host, port = bootstrap.split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as connection, connection.makefile("rb") as reply:
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        answer = reply.read(*struct.unpack(">i", reply.read(4)))
+    _, _, results, error = struct.unpack_from(">iiih", answer)
+    assert (results, error) == (1, 0), answer
 
 
 class Reader:

@@ -18,7 +18,7 @@ class Proxy:
     delay      seconds that whatever comes down is kept first
     swallow    directions ("up" to the server, "down" to the client) whose bytes vanish
     cut_after  connections are reset once this many more bytes have come down; None: never
-    watch      watch(direction, data, connection number), before data is passed on; True: it vanishes
+    watch      watch(direction, data, connection number) → what is passed on instead of data
     """
 
     def __init__(self, host, port):
@@ -78,12 +78,12 @@ class Proxy:
     def pass_on(self, direction, data, target, number):
         """False: the connection is to be cut."""
         with self.lock:
-            vanishes = self.watch and self.watch(direction, data, number)
+            data = self.watch(direction, data, number) if self.watch else data
             cut = None
             if direction == "down" and self.cut_after is not None:
                 cut = self.cut_after if self.cut_after < len(data) else None
                 self.cut_after = None if cut is not None else self.cut_after - len(data)
-        if vanishes or direction in self.swallow:
+        if not data or direction in self.swallow:
             return True
         if direction == "down" and self.delay:
             time.sleep(self.delay)
@@ -119,10 +119,8 @@ def flushes(data):
 
 
 class ProduceWatch:
-    """Finds Kafka's ProduceRequests and their responses; calls on_request() and on_response() at each one's end.
-
-    What these return is the answer to the proxy: True and the bytes that hold that end vanish.
-    """
+    """Finds Kafka's ProduceRequests and their responses; on_request(message) and on_response(message) may return
+    True, and it vanishes. Messages are passed on whole."""
 
     def __init__(self, on_request=None, on_response=None):
         self.calls = {"up": on_request, "down": on_response}
@@ -131,13 +129,14 @@ class ProduceWatch:
 
     def __call__(self, direction, data, number):
         buffer = self.pending.get((direction, number), b"") + data
-        vanish = False
+        passed = b""
         while len(buffer) >= 4 and len(buffer) >= 4 + (size := struct.unpack_from(">i", buffer)[0]):
-            if self.is_produce(direction, buffer, number) and self.calls[direction]:
-                vanish = self.calls[direction]() or vanish
-            buffer = buffer[4 + size:]
+            message, buffer = buffer[:4 + size], buffer[4 + size:]
+            call = self.calls[direction]
+            if not (self.is_produce(direction, message, number) and call and call(message)):
+                passed += message
         self.pending[direction, number] = buffer
-        return vanish
+        return passed
 
     def is_produce(self, direction, message, number):
         if direction == "down":
