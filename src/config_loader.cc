@@ -262,11 +262,18 @@ absl::Status Loader::SetEntries(const KeySpec& spec, const std::string& prefix,
 absl::StatusOr<std::string> Loader::Text(std::string_view name, std::string_view text,
                                          std::string_view origin) {
   if (file_.empty()) return std::string(text);
-  const bool written_out = name == "source.dsn" ? HasPassword(text) : LooksSecret(name);
-  if (written_out && text.find("${") == std::string_view::npos) secret_ = name;
+  const bool dsn = name == "source.dsn";
   absl::StatusOr<std::string> expanded =
-      ExpandReferences(text, environment_, name == "source.dsn" ? &EscapeIntoDsn : nullptr);
+      ExpandReferences(text, environment_, dsn ? &EscapeIntoDsn : nullptr);
   if (!expanded.ok()) return SettingError(name, origin, MessageOf(expanded.status()));
+  if (dsn) {
+    const Escape mark = [](std::string_view, std::string_view) {
+      return std::string(1, kReferenceMark);
+    };
+    if (HasPassword(*ExpandReferences(text, environment_, mark))) secret_ = name;
+  } else if (LooksSecret(name) && text.find("${") == std::string_view::npos) {
+    secret_ = name;
+  }
   return expanded;
 }
 

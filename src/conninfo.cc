@@ -58,8 +58,9 @@ bool HasPassword(std::string_view dsn) {
     std::string_view authority = dsn.substr(dsn.find("//") + 2);
     authority = authority.substr(0, authority.find_first_of("/?"));
     const std::size_t at = authority.rfind('@');
-    if (at != std::string_view::npos &&
-        authority.substr(0, at).find(':') != std::string_view::npos) {
+    const std::size_t colon = authority.substr(0, at).find(':');
+    if (at != std::string_view::npos && colon != std::string_view::npos &&
+        authority[colon + 1] != kReferenceMark) {
       return true;
     }
   }
@@ -68,7 +69,9 @@ bool HasPassword(std::string_view dsn) {
        at = dsn.find(kPassword, at + 1)) {
     const std::string_view rest = dsn.substr(at + kPassword.size());
     const std::size_t next = rest.find_first_not_of(" \t\r\n");
-    if (next != std::string_view::npos && rest[next] == '=') return true;
+    if (next == std::string_view::npos || rest[next] != '=') continue;
+    const std::size_t value = rest.find_first_not_of(" \t\r\n'", next + 1);
+    if (value == std::string_view::npos || rest[value] != kReferenceMark) return true;
   }
   return false;
 }

@@ -24,7 +24,10 @@ std::string ApplyConnectionFlags(std::string_view dsn, const ConnectionFlags& fl
 // around it: a password with a blank or a slash stays a password.
 std::string EscapeIntoDsn(std::string_view before, std::string_view value);
 
-// A password written out in `dsn`.
+// Stands for a reference in a text whose own words are looked at.
+inline constexpr char kReferenceMark = '\x01';
+
+// A password written out in `dsn`; one that begins with kReferenceMark isn't.
 bool HasPassword(std::string_view dsn);
 
 // Refuses a password in flags.dsn: `ps` shows it to every user of the host. Errors:

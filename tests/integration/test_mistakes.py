@@ -61,7 +61,8 @@ def test_mistake(mistake, tmp_path):
 
 
 # Would catch: a secret that lies open.
-@pytest.mark.parametrize("secret", ['dsn = "password=S3CR3T"', 'dsn = "postgresql://u:S3CR3T@h/d"'])
+@pytest.mark.parametrize("secret", ['dsn = "password=S3CR3T"', 'dsn = "postgresql://u:S3CR3T@h/d"',
+                                    'dsn = "host=${HOME} password=S3CR3T"'])
 def test_a_password_in_a_file_for_everyone(secret, tmp_path):
     path = tmp_path / "walpost.toml"
     path.write_text(GOOD.replace("[kafka]", secret + "\n[kafka]"))
@@ -74,12 +75,19 @@ def test_a_password_in_a_file_for_everyone(secret, tmp_path):
     file.write_text("S3CR3T")
     file.chmod(0o644)
     path.write_text(GOOD.replace("[kafka]", f'dsn = "password=${{file:{file}}}"\n[kafka]'))
+    path.chmod(0o644)
     result = run_verb("config", "check", "--config", str(path))
     assert result.returncode == 78 and "chmod 0400" in result.stderr
     file.write_text("")
     file.chmod(0o400)
     result = run_verb("config", "check", "--config", str(path))
     assert result.returncode == 78 and "is empty" in result.stderr
+    file.chmod(0o600)
+    file.write_text("S3CR3T")
+    for dsn in (f"password=${{file:{file}}}", f"user=a password = '${{file:{file}}}' host=${{HOME}}", f"postgresql://u:${{file:{file}}}@h/d"):
+        path.write_text(GOOD.replace("[kafka]", f'dsn = "{dsn}"\n[kafka]'))
+        result = run_verb("config", "check", "--config", str(path))
+        assert result.returncode == 0, result.stderr
 
 
 # Would catch: a wrong command line that is taken for something else.

@@ -8,6 +8,7 @@ import pytest
 
 from support import envelope
 from support.kafka import TempKafka, create_acl
+from support.relay import run_verb
 from support.tables import PLAIN_TABLE, insert
 from throwaway import free_port, wait_until
 
@@ -149,6 +150,8 @@ print(json.dumps({{"token": token, "expires_at": now + 6, "principal": "walpost"
     outbox.wait_confirmed("relay")
     assert envelope.ids(new_reader(secure.broker.bootstrap), topic) == ["1", "2"]
     assert relay.terminate() == 0
+    tail = run_verb("tail", "--config", relay.config_path, "--from-beginning", "--no-follow", topic)
+    assert tail.returncode == 0 and len(tail.stdout.splitlines()) == 2, tail.stderr
 
 
 # Would catch: a Postgres password that is read once.

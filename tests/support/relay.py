@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import urllib.error
@@ -65,11 +66,14 @@ class Walpost:
         with open(self.config_path, "w", encoding="utf-8") as file:
             file.write(toml({section: keys for section, keys in config.items() if keys}))
 
-    def start(self, ready=True):
+    def start(self, ready=True, environment=None, limits=None):
+        """`limits`: {resource.RLIMIT_…: value}, of the process."""
         assert self.process is None or self.process.poll() is not None, "it runs already"
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen([binary(), "run", "--config", self.config_path], stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=log)
+                                            stdout=log, stderr=log, env={**os.environ, **(environment or {})})
+        for limit, value in (limits or {}).items():
+            resource.prlimit(self.process.pid, limit, (value, value))
         if ready:
             self.wait_ready()
         return self

@@ -46,7 +46,9 @@ absl::StatusOr<std::unique_ptr<Sink>> Make(const Settings& settings, std::any& m
   char text[512];
   ProducerHandle producer(rd_kafka_new(RD_KAFKA_PRODUCER, conf.get(), text, sizeof text));
   if (producer == nullptr) {
-    return DontWorkTogether(text);
+    return rd_kafka_last_error() == RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE
+               ? Error(absl::StatusCode::kUnavailable, absl::StrCat("kafka client: ", text))
+               : DontWorkTogether(text);
   }
   (void)conf.release();
   if (const auto error = rd_kafka_set_log_queue(producer.get(), nullptr);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "sink/kafka/handles.h"
 #include "sink/kafka/producer_config.h"
+#include "sink/kafka/token_command.h"
 
 namespace walpost::sink {
 namespace {
@@ -18,21 +19,46 @@ using RecordHandle = Handle<rd_kafka_message_t, rd_kafka_message_destroy>;
 using PartitionsHandle =
     Handle<rd_kafka_topic_partition_list_t, rd_kafka_topic_partition_list_destroy>;
 
-constexpr int kMetadataTimeoutMs = 10'000;
+constexpr int kMetadataTimeoutMs = 500;
+constexpr int kMetadataAttempts = 20;
 constexpr int kPollMs = 200;
 
-absl::StatusOr<ProducerHandle> MakeConsumer(const Settings& settings) {
+struct Consumer {
+  Consumer() = default;
+  Consumer(const Consumer&) = delete;
+  Consumer& operator=(const Consumer&) = delete;
+  // A command that runs still uses the handle, which may call for another while it goes.
+  ~Consumer() { tokens.reset(); }
+
+  std::unique_ptr<TokenCommand> tokens;  // null without kafka.token_command
+  ProducerHandle handle;
+};
+
+void RefreshToken(rd_kafka_t*, const char*, void* opaque) {
+  if (auto& tokens = static_cast<Consumer*>(opaque)->tokens) tokens->Refresh();
+}
+
+// Its callbacks are called from rd_kafka_consumer_poll() only.
+absl::Status MakeConsumer(const Settings& settings, Consumer& consumer) {
   ASSIGN_OR_RETURN(ConfHandle conf, ConsumerConf(settings));
+  const auto command = settings.GetList("kafka.token_command");
+  rd_kafka_conf_set_opaque(conf.get(), &consumer);
+  if (!command.empty()) rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf.get(), &RefreshToken);
   char text[512];
-  ProducerHandle consumer(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), text, sizeof text));
-  if (consumer == nullptr) {
+  consumer.handle.reset(rd_kafka_new(RD_KAFKA_CONSUMER, conf.get(), text, sizeof text));
+  if (consumer.handle == nullptr) {
     return WithExitCode(Error(absl::StatusCode::kInvalidArgument,
                               absl::StrCat("kafka settings don't work together: ", text)),
                         ExitCode::kConfiguration);
   }
   (void)conf.release();
-  rd_kafka_poll_set_consumer(consumer.get());
-  return consumer;
+  rd_kafka_poll_set_consumer(consumer.handle.get());
+  if (!command.empty()) {
+    ASSIGN_OR_RETURN(EventFd stop, EventFd::Create());
+    consumer.tokens =
+        std::make_unique<TokenCommand>(consumer.handle.get(), command, std::move(stop));
+  }
+  return absl::OkStatus();
 }
 
 bool IsWanted(const TailOptions& options, std::string_view topic) {
@@ -47,7 +73,12 @@ bool IsWanted(const TailOptions& options, std::string_view topic) {
 
 absl::StatusOr<PartitionsHandle> PartitionsOf(rd_kafka_t* consumer, const TailOptions& options) {
   const struct rd_kafka_metadata* answer = nullptr;
-  const auto error = rd_kafka_metadata(consumer, 1, nullptr, &answer, kMetadataTimeoutMs);
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR__TIMED_OUT;
+  for (int i = 0; i < kMetadataAttempts && error != RD_KAFKA_RESP_ERR_NO_ERROR; ++i) {
+    // Nothing is assigned yet: this only calls for a token where one is wanted.
+    const RecordHandle none(rd_kafka_consumer_poll(consumer, 0));
+    error = rd_kafka_metadata(consumer, 1, nullptr, &answer, kMetadataTimeoutMs);
+  }
   if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return Error(absl::StatusCode::kUnavailable,
                  absl::StrCat("no broker answers: ", rd_kafka_err2str(error)));
@@ -106,16 +137,17 @@ outbox::Message MessageFrom(const rd_kafka_message_t& record,
 }  // namespace
 
 absl::Status TailTopics(const Settings& settings, const TailOptions& options, OnRecord on_record) {
-  ASSIGN_OR_RETURN(const ProducerHandle consumer, MakeConsumer(settings));
-  ASSIGN_OR_RETURN(const PartitionsHandle partitions, PartitionsOf(consumer.get(), options));
-  if (const auto error = rd_kafka_assign(consumer.get(), partitions.get());
+  Consumer consumer;
+  RETURN_IF_ERROR(MakeConsumer(settings, consumer));
+  ASSIGN_OR_RETURN(const PartitionsHandle partitions, PartitionsOf(consumer.handle.get(), options));
+  if (const auto error = rd_kafka_assign(consumer.handle.get(), partitions.get());
       error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return Error(absl::StatusCode::kUnavailable, rd_kafka_err2str(error));
   }
   std::set<std::pair<std::string, std::int32_t>> ended;
   std::vector<outbox::MessageHeader> headers;
   while (options.follow || ended.size() < static_cast<std::size_t>(partitions->cnt)) {
-    const RecordHandle record(rd_kafka_consumer_poll(consumer.get(), kPollMs));
+    const RecordHandle record(rd_kafka_consumer_poll(consumer.handle.get(), kPollMs));
     if (record == nullptr) {
       if (!on_record(nullptr)) break;
     } else if (record->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
