@@ -15,7 +15,7 @@
 #include "base/settings.h"
 #include "capture/wal/transaction_assembler.h"
 #include "config_loader.h"
-#include "conninfo.h"
+#include "base/conninfo.h"
 #include "interpolation.h"
 #include "outbox/mapping_plan.h"
 #include "outbox/message_builder.h"

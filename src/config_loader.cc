@@ -17,7 +17,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/limits.h"
 #include "base/status.h"
-#include "conninfo.h"
+#include "base/conninfo.h"
 #include "toml++/toml.h"
 
 namespace walpost {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "command_line.h"
 #include "completion.h"
 #include "outbox_shapes.h"
 #include "verbs.h"
@@ -156,6 +157,13 @@ void AddVerbs(CLI::App& app, Verbs& verbs) {
       &VerbConfigCheck, verbs.config_check, verbs.chosen);
   AddVerb<ConfigShowArgs>(*config, "show", "the configuration with the origin of each value",
                           &AddShowOptions, &VerbConfigShow, verbs.config_show, verbs.chosen);
+  CLI::App* slots = app.add_subcommand("slots", "look after replication slots, of any plugin");
+  slots::AddCommands(*slots, [&verbs](std::function<absl::StatusOr<int>()> command) {
+    verbs.chosen = [command = std::move(command)] {
+      const absl::StatusOr<int> code = command();
+      return code.ok() ? *code : Fail(code.status());
+    };
+  });
   CLI::App* completion = app.add_subcommand("completion", "print a completion script for a shell");
   completion->add_option("shell", verbs.completion.shell, "bash, zsh or fish")
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))

@@ -8,7 +8,7 @@
 
 #include "base/exit_code.h"
 #include "config.h"
-#include "conninfo.h"
+#include "base/conninfo.h"
 
 namespace walpost {
 

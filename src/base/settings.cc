@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/check.h"
+#include "base/edit_distance.h"
 #include "base/status.h"
 
 namespace walpost {
@@ -26,72 +26,6 @@ std::optional<bool> ParseBool(std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;
   return std::nullopt;
-}
-
-// Finite and not negative: nothing in walpost waits for ever by configuration.
-std::optional<absl::Duration> ParseDuration(std::string_view text) {
-  absl::Duration value;
-  if (!absl::ParseDuration(ToAbsl(text), &value) || value < absl::ZeroDuration() ||
-      value == absl::InfiniteDuration()) {
-    return std::nullopt;
-  }
-  return value;
-}
-
-std::optional<std::uint64_t> ParseBytes(std::string_view text) {
-  constexpr std::uint64_t kKibi = 1024;
-  struct Unit {
-    std::string_view name;
-    std::uint64_t bytes;
-  };
-  static constexpr Unit kUnits[] = {
-      {"", 1},
-      {"B", 1},
-      {"kB", 1000},
-      {"KB", 1000},
-      {"MB", 1000'000},
-      {"GB", 1000'000'000},
-      {"KiB", kKibi},
-      {"MiB", kKibi * kKibi},
-      {"GiB", kKibi * kKibi * kKibi},
-  };
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  std::uint64_t count = 0;
-  if (!absl::SimpleAtoi(ToAbsl(text.substr(0, digits)), &count)) return std::nullopt;
-  const absl::string_view name = absl::StripLeadingAsciiWhitespace(ToAbsl(text.substr(digits)));
-  for (const Unit& unit : kUnits) {
-    if (ToStd(name) != unit.name) continue;
-    if (count > std::numeric_limits<std::uint64_t>::max() / unit.bytes) return std::nullopt;
-    return count * unit.bytes;
-  }
-  return std::nullopt;
-}
-
-// Damerau-Levenshtein with adjacent swaps: how many slips of a finger lie between two names.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> last(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(last.begin(), last.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t differ = a[i - 1] == b[j - 1] ? 0 : 1;
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + differ});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        row[j] = std::min(row[j], before[j - 2] + 1);
-      }
-    }
-    std::swap(before, last);
-    std::swap(last, row);
-  }
-  return last[b.size()];
-}
-
-// A suggestion further away than this would be a guess.
-bool IsNear(std::size_t distance, std::string_view name) {
-  constexpr std::size_t kMostSlips = 3;
-  return distance <= std::min(kMostSlips, name.size() / 2);
 }
 
 std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('.') + 1); }
@@ -131,6 +65,44 @@ std::string FaultOf(const KeySpec& spec, std::string_view value) {
 }
 
 }  // namespace
+
+std::optional<absl::Duration> ParseDuration(std::string_view text) {
+  absl::Duration value;
+  if (!absl::ParseDuration(ToAbsl(text), &value) || value < absl::ZeroDuration() ||
+      value == absl::InfiniteDuration()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<std::uint64_t> ParseBytes(std::string_view text) {
+  constexpr std::uint64_t kKibi = 1024;
+  struct Unit {
+    std::string_view name;
+    std::uint64_t bytes;
+  };
+  static constexpr Unit kUnits[] = {
+      {"", 1},
+      {"B", 1},
+      {"kB", 1000},
+      {"KB", 1000},
+      {"MB", 1000'000},
+      {"GB", 1000'000'000},
+      {"KiB", kKibi},
+      {"MiB", kKibi * kKibi},
+      {"GiB", kKibi * kKibi * kKibi},
+  };
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::uint64_t count = 0;
+  if (!absl::SimpleAtoi(ToAbsl(text.substr(0, digits)), &count)) return std::nullopt;
+  const absl::string_view name = absl::StripLeadingAsciiWhitespace(ToAbsl(text.substr(digits)));
+  for (const Unit& unit : kUnits) {
+    if (ToStd(name) != unit.name) continue;
+    if (count > std::numeric_limits<std::uint64_t>::max() / unit.bytes) return std::nullopt;
+    return count * unit.bytes;
+  }
+  return std::nullopt;
+}
 
 absl::Status SettingError(std::string_view name, std::string_view origin, std::string_view fault) {
   return WithExitCode(Error(absl::StatusCode::kInvalidArgument,

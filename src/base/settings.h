@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ struct KeySpec {
   std::vector<std::string_view> choices = {};  // allowed values, if not free
   bool secret = false;                         // never shown, never on the command line
 };
+
+// "25s", "1h30m". Finite and not negative: nothing in walpost waits for ever by configuration.
+std::optional<absl::Duration> ParseDuration(std::string_view text);
+// "16MiB", "1GB", "4096".
+std::optional<std::uint64_t> ParseBytes(std::string_view text);
 
 // "kafka.brokers (walpost.toml line 3): " + `fault`: kInvalidArgument with the exit code of a
 // configuration error. `fault` says what to write instead and never holds a secret.
