@@ -92,6 +92,7 @@ absl::StatusOr<int> RunAdvance(const AdvanceArgs& args) {
   ASSIGN_OR_RETURN(Server server, Server::Open(args.common.connection));
   RETURN_IF_ERROR(server.RequirePrimary("advance"));
   ASSIGN_OR_RETURN(const SlotRow slot, FindLogicalSlot(server, args.name));
+  RETURN_IF_ERROR(RequireOurs(slot, args.consent));
   const std::string_view to = args.to;
   std::string_view id;
   std::optional<Lsn> target;
@@ -109,6 +110,10 @@ absl::StatusOr<int> RunAdvance(const AdvanceArgs& args) {
                   "--to end");
   }
   if (target && slot.confirmed_flush_lsn && *target <= *slot.confirmed_flush_lsn) {
+    if (to == "end") {
+      std::cerr << "slot '" << args.name << "' is at the end already\n";
+      return 0;
+    }
     return Refuse(absl::StrCat("slot '", args.name, "' is at ", Text(slot.confirmed_flush_lsn),
                                " already, and never goes back"),
                   "a position behind it");
@@ -133,7 +138,7 @@ absl::StatusOr<int> RunAdvance(const AdvanceArgs& args) {
   deed.consequences.push_back(
       absl::StrCat("slot '", args.name, "' from ", Text(slot.confirmed_flush_lsn), " to ",
                    FormatLsn(*target), ", skipping ", Describe(undelivered)));
-  if (!args.consent.dry_run) RETURN_IF_ERROR(RequireConsent(slot, undelivered, args.consent));
+  RETURN_IF_ERROR(RequireNoLoss(slot, undelivered, args.consent));
   ASSIGN_OR_RETURN(const bool go_on, Confirm(slot, deed, args.consent));
   if (!go_on) return 0;
   if (args.consent.terminate) RETURN_IF_ERROR(Terminate(server, slot));

@@ -75,6 +75,7 @@ void AddOptions(CLI::App& app, ListArgs& args) {
 void AddOptions(CLI::App& app, ShowArgs& args) {
   AddName(app, args.name);
   AddPublication(app, args.publication);
+  AddDuration(app, "--old", args.old, "transactions at least so old are named");
   AddDuration(app, "--sample", args.sample, "over which the WAL rate is measured; 0s: not");
   AddCommon(app, args.common);
 }

@@ -29,6 +29,7 @@ struct ShowArgs {
   std::string name;
   std::string publication;  // "": the one that fits
   absl::Duration sample = absl::Seconds(2);
+  absl::Duration old = absl::Minutes(1);  // a younger transaction pins nothing worth a line
 };
 
 struct CreateArgs {

@@ -240,8 +240,8 @@ class Examination {
   absl::Status Origins() {
     const auto rows = server_.Rows(kOriginsSql);
     if (!rows.ok()) {
-      Find(Severity::kOk,
-           absl::StrCat("replication origins: not to be seen (", ToAbsl(MessageOf(rows.status())), ")"));
+      Find(Severity::kOk, absl::StrCat("replication origins: not to be seen (",
+                                       ToAbsl(MessageOf(rows.status())), ")"));
       return absl::OkStatus();
     }
     for (int row = 0; row < rows->size(); ++row) {

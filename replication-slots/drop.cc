@@ -17,6 +17,7 @@ absl::StatusOr<int> RunDrop(const DropArgs& args) {
   if (slot.situation.synced) {
     return server.RequirePrimary(absl::StrCat("dropping the synced copy '", args.name, "'"));
   }
+  RETURN_IF_ERROR(RequireOurs(slot, args.consent));
   const Undelivered undelivered = CountUndelivered(server, slot, args.publication);
   Deed deed{.command = "drop"};
   if (slot.situation.active) {
@@ -31,8 +32,7 @@ absl::StatusOr<int> RunDrop(const DropArgs& args) {
                                            Text(slot.confirmed_flush_lsn), ", retains ",
                                            Bytes(slot.situation.retained_bytes), " of WAL"));
   if (slot.situation.logical) deed.consequences.push_back(Describe(undelivered));
-  // What is only shown needs no consent.
-  if (!args.consent.dry_run) RETURN_IF_ERROR(RequireConsent(slot, undelivered, args.consent));
+  RETURN_IF_ERROR(RequireNoLoss(slot, undelivered, args.consent));
   ASSIGN_OR_RETURN(const bool go_on, Confirm(slot, deed, args.consent));
   if (!go_on) return 0;
   if (args.consent.terminate) RETURN_IF_ERROR(Terminate(server, slot));

@@ -22,8 +22,8 @@ absl::Status Missing(std::string_view what, std::string_view flag) {
 
 }  // namespace
 
-absl::Status RequireConsent(const SlotRow& slot, const Undelivered& undelivered,
-                            const Consent& consent) {
+absl::Status RequireOurs(const SlotRow& slot, const Consent& consent) {
+  if (consent.dry_run) return absl::OkStatus();
   if (slot.situation.active && !consent.terminate) {
     return Missing(
         absl::StrCat("slot '", slot.name(), "' is in use by pid ", slot.active_pid.value_or(0),
@@ -37,9 +37,16 @@ absl::Status RequireConsent(const SlotRow& slot, const Undelivered& undelivered,
                                 ": another application's"),
                    "--any-plugin");
   }
+  return absl::OkStatus();
+}
+
+absl::Status RequireNoLoss(const SlotRow& slot, const Undelivered& undelivered,
+                           const Consent& consent) {
   const bool lost =
       slot.situation.wal_status == "lost" || !slot.situation.invalidation_reason.empty();
-  if (consent.lose_events || lost || slot.plugin != "pgoutput") return absl::OkStatus();
+  if (consent.dry_run || consent.lose_events || lost || slot.plugin != "pgoutput") {
+    return absl::OkStatus();
+  }
   if (!undelivered.unknown.empty()) return Missing(Describe(undelivered), "--lose-events");
   if (undelivered.events == 0 && undelivered.complete) return absl::OkStatus();
   return Missing(absl::StrCat("slot '", slot.name(), "' has ", Describe(undelivered)),

@@ -20,10 +20,12 @@ struct Deed {
   std::vector<std::string> consequences;  // one line each: what is lost, who is cut off
 };
 
-// OK if the flags allow it. Errors: kFailedPrecondition naming the flag that is missing; nothing
-// has changed.
-absl::Status RequireConsent(const SlotRow& slot, const Undelivered& undelivered,
-                            const Consent& consent);
+// OK if the flags allow to touch a slot that is held, or another application's; a dry run always
+// may. Errors: kFailedPrecondition naming the flag that is missing; nothing has changed.
+absl::Status RequireOurs(const SlotRow& slot, const Consent& consent);
+// Likewise, to lose these events.
+absl::Status RequireNoLoss(const SlotRow& slot, const Undelivered& undelivered,
+                           const Consent& consent);
 
 // Shows the deed. True: do it. False: --dry-run, which printed the SQL. Asks for the slot's name on
 // a terminal; elsewhere --yes is needed. Errors: kCancelled, kFailedPrecondition.

@@ -14,9 +14,6 @@
 namespace walpost::slots {
 namespace {
 
-// A transaction this old is a reason, a younger one is daily life.
-constexpr std::int64_t kOldTransactionSeconds = 60;
-
 struct Pin {
   std::string what;
   std::string hint;
@@ -28,11 +25,12 @@ std::int64_t Seconds(const PgRows& rows, int row) {
 }
 
 // What holds restart_lsn back, the likeliest first.
-absl::StatusOr<std::vector<Pin>> Pins(const Server& server, const SlotRow& slot) {
+absl::StatusOr<std::vector<Pin>> Pins(const Server& server, const SlotRow& slot,
+                                      absl::Duration old) {
   std::vector<Pin> pins;
   ASSIGN_OR_RETURN(const PgRows prepared, server.Rows(kPreparedSql));
   for (int row = 0; row < prepared.size(); ++row) {
-    if (Seconds(prepared, row) < kOldTransactionSeconds) continue;
+    if (absl::Seconds(Seconds(prepared, row)) < old) continue;
     const std::string gid = QuoteLiteral(prepared.Text(row, "gid"));
     pins.push_back({absl::StrCat("prepared transaction ", gid, " of ", prepared.Text(row, "owner"),
                                  " in database ", prepared.Text(row, "database"), ", ",
@@ -42,7 +40,7 @@ absl::StatusOr<std::vector<Pin>> Pins(const Server& server, const SlotRow& slot)
   }
   ASSIGN_OR_RETURN(const PgRows running, server.Rows(kTransactionsSql));
   for (int row = 0; row < running.size(); ++row) {
-    if (Seconds(running, row) < kOldTransactionSeconds) continue;
+    if (absl::Seconds(Seconds(running, row)) < old) continue;
     pins.push_back(
         {absl::StrCat("transaction of pid ", running.Text(row, "pid"), " (",
                       running.Text(row, "usename"), ", ", running.Text(row, "application_name"),
@@ -163,7 +161,7 @@ absl::StatusOr<int> RunShow(const ShowArgs& args) {
           ? Json(absl::FormatTime(absl::RFC3339_full, *undelivered.oldest, absl::UTCTimeZone()))
           : Json(nullptr);
   json["pinned_by"] = Json::array();
-  ASSIGN_OR_RETURN(const std::vector<Pin> pins, Pins(server, slot));
+  ASSIGN_OR_RETURN(const std::vector<Pin> pins, Pins(server, slot, args.old));
   for (const Pin& pin : pins) json["pinned_by"].push_back({{"what", pin.what}, {"hint", pin.hint}});
   if (args.common.output == "table") {
     PrintAsText(json, Describe(undelivered));

@@ -26,7 +26,9 @@ namespace walpost::outbox {
 // Thread: any. The column is borrowed and must outlive the reader.
 class ColumnReader {
  public:
+  // `column` must outlive it.
   explicit ColumnReader(const capture::Column& column) : column_(&column), kind_(KindOf(column)) {}
+  explicit ColumnReader(capture::Column&&) = delete;
 
   TypeKind kind() const { return kind_; }
   const capture::Column& column() const { return *column_; }

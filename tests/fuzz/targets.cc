@@ -104,7 +104,8 @@ void Value(std::string_view input) {
   const auto kind =
       (input[4] & 1) != 0 ? capture::Value::Kind::kBinary : capture::Value::Kind::kText;
   const capture::Value value{kind, input.substr(5)};
-  const outbox::ColumnReader reader(capture::Column{"c", oid, -1, "", ""});
+  const capture::Column column{"c", oid, -1, "", ""};
+  const outbox::ColumnReader reader(column);
   std::string scratch;
   (void)reader.Text(value, scratch);
   (void)reader.Payload(value, scratch);

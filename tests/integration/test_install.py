@@ -11,6 +11,7 @@ from support.relay import binary
 FILES = [
     "bin/walpost",
     "share/man/man1/walpost.1",
+    "share/man/man1/walpost-slots.1",
     "share/man/man5/walpost.toml.5",
     "share/bash-completion/completions/walpost",
     "share/zsh/vendor-completions/_walpost",

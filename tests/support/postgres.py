@@ -21,7 +21,8 @@ def lsn(text):
 class TempPostgres:
     """A cluster of its own. `stop` and `start` keep the data and the port."""
 
-    def __init__(self, *options, tcp=False, version=None):
+    def __init__(self, *options, tcp=False, version=None, standby_of=None):
+        """`standby_of`: another cluster, which is stopped and copied, and has to be started again."""
         # Not pytest's tmp_path: the path of a Unix socket is short, and the user postgres must get in.
         self.parent = tempfile.mkdtemp(prefix="walpost-pg-", dir="/tmp")
         os.chmod(self.parent, 0o711)
@@ -29,7 +30,15 @@ class TempPostgres:
         self.arguments = ["--version", str(version)] if version else []
         self.arguments += (["--tcp"] if tcp else []) + [part for option in options for part in ("-o", option)]
         self.names = itertools.count(1)
+        if standby_of:
+            standby_of.stop()
+            run_tool("temp_postgres", "standby", standby_of.directory, self.directory)
+            standby_of.start()
         self.start()
+
+    def configure(self, *options):
+        """Settings for the next start."""
+        self.arguments = [part for option in options for part in ("-o", option)]
 
     def start(self):
         facts = run_tool("temp_postgres", "start", self.directory, *self.arguments)

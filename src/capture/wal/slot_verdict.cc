@@ -10,8 +10,10 @@
 namespace walpost::capture {
 namespace {
 
-std::string Gigabytes(std::int64_t bytes) {
-  return absl::StrFormat("%.1f GiB", static_cast<double>(bytes) / (1 << 30));
+std::string Size(std::int64_t bytes) {
+  return bytes < std::int64_t{1} << 30
+             ? absl::StrCat(bytes >> 20, " MiB")
+             : absl::StrFormat("%.1f GiB", static_cast<double>(bytes) / (1 << 30));
 }
 
 std::string Rounded(absl::Duration time) {
@@ -69,7 +71,7 @@ SlotVerdict JudgeDanger(const SlotSituation& slot, const DangerLimits& limits) {
   }
   if (slot.retained_bytes) {
     worst.Find(Above(*slot.retained_bytes, limits.warn_bytes, limits.crit_bytes),
-               absl::StrCat("holds back ", Gigabytes(*slot.retained_bytes), " of WAL"), look);
+               absl::StrCat("holds back ", Size(*slot.retained_bytes), " of WAL"), look);
   }
   const bool waits_for_nobody = slot.active || slot.temporary || slot.synced;
   if (!waits_for_nobody && slot.inactive_for) {
