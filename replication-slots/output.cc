@@ -1,11 +1,13 @@
 #include "output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/string_view.h"
@@ -115,6 +117,28 @@ std::string_view NameOf(capture::Severity severity) {
 Json Value(std::optional<Lsn> lsn) { return lsn ? Json(FormatLsn(*lsn)) : Json(nullptr); }
 Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
+std::size_t LineWidth() {
+  std::size_t width = 0;
+  const char* columns = std::getenv("COLUMNS");
+  if (columns != nullptr && absl::SimpleAtoi(columns, &width) && width > 0) return width;
+  winsize size{};
+  return isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+                 size.ws_col > 0
+             ? size.ws_col
+             : std::string::npos;
+}
+
+std::string_view Cut(std::string_view text, std::size_t width) {
+  std::size_t end = 0;
+  while (end < text.size()) {
+    std::size_t next = end + 1;
+    while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xC0) == 0x80) ++next;
+    if (width-- == 0) break;
+    end = next;
+  }
+  return text.substr(0, end);
+}
+
 void PrintTable(const Table& table, std::ostream& out) {
   std::vector<std::size_t> widths;
   for (const std::string& column : table.columns) widths.push_back(Width(column));
@@ -122,15 +146,20 @@ void PrintTable(const Table& table, std::ostream& out) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], Width(row[i]));
   }
   const bool colours = Colours(out);
+  const std::size_t width = &out == &std::cout ? LineWidth() : std::string::npos;
   const auto line = [&](const std::vector<std::string>& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const char* colour = row[i] == "CRIT" || row[i] == "✗"   ? "\x1b[31m"
-                           : row[i] == "WARN" || row[i] == "!" ? "\x1b[33m"
-                                                               : "";
+    std::size_t left = width;
+    for (std::size_t i = 0; i < row.size() && left > 0; ++i) {
+      const std::string_view cell = Cut(row[i], left);
+      const char* colour = cell == "CRIT" || cell == "✗"   ? "\x1b[31m"
+                           : cell == "WARN" || cell == "!" ? "\x1b[33m"
+                                                           : "";
       const bool coloured = colours && *colour != '\0';
-      out << (i == 0 ? "" : "  ") << (coloured ? colour : "") << row[i]
-          << (coloured ? "\x1b[0m" : "");
-      if (i + 1 < row.size()) out << std::string(widths[i] - Width(row[i]), ' ');
+      out << (coloured ? colour : "") << cell << (coloured ? "\x1b[0m" : "");
+      if (i + 1 == row.size()) break;
+      const std::size_t gap = std::min(left, widths[i] + 2) - Width(cell);
+      out << std::string(gap, ' ');
+      left -= Width(cell) + gap;
     }
     out << "\n";
   };

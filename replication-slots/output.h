@@ -36,7 +36,12 @@ struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
 };
-// Columns side by side, as wide as they need to be.
+// How many characters a line may have: COLUMNS, or what the terminal has; npos elsewhere.
+std::size_t LineWidth();
+// Its first `width` characters.
+std::string_view Cut(std::string_view text, std::size_t width);
+
+// Columns side by side, as wide as they need to be; a line ends where the screen does.
 void PrintTable(const Table& table, std::ostream& out);
 
 // {"version": 1, "command": ..., "server": {...}}, to be added to. Keys are only ever added.

@@ -108,7 +108,10 @@ class Watch {
     // Each line is cleared to its end, and what stood below the last one.
     std::cout << "\x1b[H";
     std::istringstream lines(text.str());
-    for (std::string line; std::getline(lines, line);) std::cout << line << "\x1b[K\n";
+    const std::size_t width = LineWidth();
+    for (std::string line; std::getline(lines, line);) {
+      std::cout << Cut(line, width) << "\x1b[K\n";
+    }
     std::cout << "\x1b[J" << std::flush;
   }
 

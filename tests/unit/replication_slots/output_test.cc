@@ -31,6 +31,13 @@ TEST(OutputTest, ColumnsAreAsWideAsTheirWidestCharacters) {
   EXPECT_EQ(out.str(), "A     B\nä     x\nlong  y\n");
 }
 
+TEST(OutputTest, ALineIsCutByCharacters) {
+  EXPECT_EQ(Cut("äöü", 2), "äö");
+  EXPECT_EQ(Cut("ab", 5), "ab");
+  EXPECT_EQ(Cut("ab", 0), "");
+  EXPECT_EQ(Cut("ab", std::string::npos), "ab");
+}
+
 TEST(OutputTest, CsvQuotesWhatHasToBe) {
   std::ostringstream out;
   PrintCsv({Json{{"a", "x,\"y\"\n"}, {"b", 1}, {"c", nullptr}}}, out);
