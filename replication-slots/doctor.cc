@@ -131,7 +131,7 @@ class Examination {
     }
     if (server_.major() < 18) return;
     const std::int64_t idle = Setting("idle_replication_slot_timeout");
-    if (idle > 0 && idle < 24 * 60 * 60) {
+    if (idle > 0 && idle < std::int64_t{86400}) {
       Find(Severity::kWarning, absl::StrCat("idle_replication_slot_timeout is ", idle, " s"),
            "a consumer that rests longer loses its slot and its events",
            "ALTER SYSTEM SET idle_replication_slot_timeout = '3d'; SELECT pg_reload_conf();");

@@ -21,6 +21,7 @@ absl::StatusOr<std::vector<capture::TableName>> TablesOf(const Server& server,
                                "pubname = @publication",
                                {{"publication", publication}}));
   std::vector<capture::TableName> tables;
+  tables.reserve(static_cast<std::size_t>(rows.size()));
   for (int row = 0; row < rows.size(); ++row) {
     tables.push_back({rows.Text(row, "schemaname"), rows.Text(row, "tablename")});
   }

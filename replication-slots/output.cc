@@ -239,6 +239,7 @@ void PrintSlots(std::string_view format, std::string_view command, const Server&
                 std::ostream& out) {
   if (format == "table") return PrintSlotTable(slots, out);
   std::vector<Json> objects;
+  objects.reserve(slots.size());
   for (const SlotRow& slot : slots) objects.push_back(ToJson(slot));
   if (format == "csv") return PrintCsv(objects, out);
   if (format == "ndjson") {

@@ -41,6 +41,13 @@ def private_postgres():
 
 
 @pytest.fixture
+def private_database(private_postgres):
+    database = private_postgres.database()
+    yield database
+    database.drop()
+
+
+@pytest.fixture
 def postgres_proxy(private_postgres):
     proxy = Proxy("127.0.0.1", private_postgres.port)
     yield proxy

@@ -15,10 +15,8 @@ FRAME = rb"d.{4}w.{24}"
 
 
 @pytest.fixture
-def database(private_postgres):
-    database = private_postgres.database()
-    yield database
-    database.drop()
+def database(private_database):
+    return private_database
 
 
 @pytest.fixture

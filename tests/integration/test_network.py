@@ -14,10 +14,8 @@ SEED = 4711
 
 
 @pytest.fixture
-def database(private_postgres):
-    database = private_postgres.database()
-    yield database
-    database.drop()
+def database(private_database):
+    return private_database
 
 
 @pytest.fixture

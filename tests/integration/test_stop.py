@@ -13,12 +13,10 @@ ROWS = 20_000
 
 
 @pytest.fixture
-def database(private_postgres):
-    database = private_postgres.database()
-    database.run(PLAIN_TABLE)
-    database.create_slot(SLOT, "outbox")
-    yield database
-    database.drop()
+def database(private_database):
+    private_database.run(PLAIN_TABLE)
+    private_database.create_slot(SLOT, "outbox")
+    return private_database
 
 
 @pytest.fixture
