@@ -17,9 +17,11 @@ namespace {
 constexpr std::string_view kEventPrefix = "event:";
 constexpr std::size_t kShown = 20;
 constexpr absl::Duration kLookingTime = absl::Seconds(30);
+constexpr absl::Duration kAdvanceTime = absl::Hours(1);
 
 struct Skipped {
   std::vector<SeenEvent> events;  // without their JSON
+  std::uint64_t others = 0;       // changes that are no events
   bool complete = false;
   std::string unknown;        // why they can't be listed
   std::optional<Lsn> behind;  // the position behind the event that was asked for
@@ -41,20 +43,22 @@ absl::StatusOr<Skipped> LookAhead(const Server& server, const SlotRow& slot,
   }
   ASSIGN_OR_RETURN(const std::string publication,
                    PublicationFor(server, args.name, args.publication));
+  bool reached = false;
   const auto on_event = [&](const SeenEvent& event) {
-    if (target && event.commit_lsn >= *target) return false;
     // The rest of the transaction goes with it.
-    if (skipped.behind && event.commit_lsn >= *skipped.behind) return false;
+    const std::optional<Lsn> until = target ? target : skipped.behind;
+    reached = until && event.commit_lsn >= *until;
+    if (reached) return false;
     skipped.events.push_back(event);
     skipped.events.back().json.clear();
     // A slot at this position begins behind the commit record.
     if (!id.empty() && event.id == id) skipped.behind = Lsn(event.commit_lsn.value + 1);
     return true;
   };
-  ASSIGN_OR_RETURN(const bool all,
+  ASSIGN_OR_RETURN(const capture::PeekSummary seen,
                    LookAtEvents(server, args.name, publication, kLookingTime, on_event));
-  skipped.complete =
-      all || skipped.behind || (target && !skipped.events.empty()) || skipped.events.empty();
+  skipped.complete = seen.complete || reached;
+  skipped.others = seen.other_changes;
   return skipped;
 }
 
@@ -76,8 +80,8 @@ void Print(const Skipped& skipped, const AdvanceArgs& args, const Server& server
   json["skipped"] = Json::array();
   for (const SeenEvent& event : skipped.events) {
     json["skipped"].push_back(
-        {{"id", event.id},
-         {"type", event.type},
+        {{"id", TextOrNull(event.id)},
+         {"type", TextOrNull(event.type)},
          {"commit_lsn", FormatLsn(event.commit_lsn)},
          {"committed_at",
           absl::FormatTime(absl::RFC3339_full, event.committed_at, absl::UTCTimeZone())}});
@@ -128,11 +132,15 @@ absl::StatusOr<int> RunAdvance(const AdvanceArgs& args) {
     target = skipped.behind;
   }
   Print(skipped, args, server);
-  const Undelivered undelivered{
-      skipped.events.size(), skipped.complete,
-      skipped.events.empty() ? std::nullopt : std::optional(skipped.events.front().committed_at),
-      skipped.unknown};
+  const Undelivered undelivered{.events = skipped.events.size(),
+                                .others = skipped.others,
+                                .complete = skipped.complete,
+                                .oldest = skipped.events.empty()
+                                              ? std::nullopt
+                                              : std::optional(skipped.events.front().committed_at),
+                                .unknown = skipped.unknown};
   Deed deed{.command = "advance"};
+  deed.talk = args.common.output != "table";
   deed.sql.push_back(absl::StrCat("SELECT pg_replication_slot_advance(", QuoteLiteral(args.name),
                                   ", '", FormatLsn(*target), "')"));
   deed.consequences.push_back(
@@ -142,6 +150,8 @@ absl::StatusOr<int> RunAdvance(const AdvanceArgs& args) {
   ASSIGN_OR_RETURN(const bool go_on, Confirm(slot, deed, args.consent));
   if (!go_on) return 0;
   if (args.consent.terminate) RETURN_IF_ERROR(Terminate(server, slot));
+  // It decodes all WAL in between, from restart_lsn on.
+  RETURN_IF_ERROR(server.SetTimeout(kAdvanceTime));
   ASSIGN_OR_RETURN(
       const PgRows rows,
       server.Rows("SELECT end_lsn FROM pg_replication_slot_advance(@name, @lsn::pg_lsn)",

@@ -13,7 +13,8 @@ namespace {
 constexpr int kUnknown = 3;
 
 std::string Perfdata(const SlotRow& slot, const capture::DangerLimits& limits) {
-  return absl::StrCat(" '", slot.name(), "'=", slot.situation.retained_bytes.value_or(0), "B;",
+  const auto& retained = slot.situation.retained_bytes;
+  return absl::StrCat(" '", slot.name(), "'=", retained ? absl::StrCat(*retained, "B") : "U", ";",
                       limits.warn_bytes, ";", limits.crit_bytes, ";0");
 }
 
@@ -23,7 +24,8 @@ absl::StatusOr<std::vector<SlotRow>> SlotsToCheck(const CheckArgs& args) {
   if (args.name.empty()) return slots;
   std::erase_if(slots, [&](const SlotRow& slot) { return slot.name() != args.name; });
   if (!slots.empty()) return slots;
-  return FindSlot(server, args.name).status();
+  ASSIGN_OR_RETURN(SlotRow slot, FindSlot(server, args.name));  // says what is there instead
+  return std::vector<SlotRow>{std::move(slot)};
 }
 
 }  // namespace

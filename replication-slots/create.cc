@@ -1,7 +1,8 @@
 // walpost slots create: through the replication protocol, which alone can export a snapshot; with
 // a bounded wait that shows who is in the way.
-#include <unistd.h>
+#include <poll.h>
 
+#include <csignal>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,8 @@
 
 namespace walpost::slots {
 namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
 
 bool IsValidName(std::string_view name) {
   return !name.empty() && name.size() <= 63 &&
@@ -44,6 +47,21 @@ absl::Status CheckPublication(const Server& server, const std::string& publicati
       ExitCode::kConfiguration);
 }
 
+// Of a slot that exists already.
+absl::Status RequireFit(const SlotRow& slot, const CreateArgs& args) {
+  const capture::SlotSituation& s = slot.situation;
+  std::string fault;
+  if (slot.plugin != "pgoutput") fault = absl::StrCat("is of the plugin ", slot.plugin);
+  if (s.temporary) fault = "is temporary";
+  if (s.wal_status == "lost" || !s.invalidation_reason.empty()) fault = "was invalidated";
+  if (args.failover && !slot.failover) fault = "doesn't survive a failover";
+  if (fault.empty()) return absl::OkStatus();
+  return WithExitCode(WithHint(Error(absl::StatusCode::kFailedPrecondition,
+                                     absl::StrCat("slot '", args.name, "' exists, and ", fault)),
+                               absl::StrCat("walpost slots show ", args.name)),
+                      ExitCode::kConfiguration);
+}
+
 std::string Command(const CreateArgs& args, const PgSession& session) {
   const char* snapshot = args.snapshot ? "export" : "nothing";
   const std::string head = absl::StrCat("CREATE_REPLICATION_SLOT ",
@@ -69,41 +87,52 @@ absl::Status TellBlockers(const Server& server) {
   return absl::OkStatus();
 }
 
-// The server notices a closed connection only once the wait is over: its session is ended, and
-// with it goes what there is of the slot.
-absl::Status GiveUp(const Server& server, const CreateArgs& args, const std::string& application) {
-  RETURN_IF_ERROR(server
-                      .Rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
-                            "application_name = @name",
-                            {{"name", application}})
-                      .status());
+// The server notices a closed connection only once its wait is over: the session is ended by its
+// pid, and with it goes what there is of the slot. What was made at the last moment is dropped.
+absl::Status CleanUp(const Server& server, const CreateArgs& args, int pid) {
+  RETURN_IF_ERROR(
+      server.Rows("SELECT pg_terminate_backend(@pid::int)", {{"pid", absl::StrCat(pid)}}).status());
   const MonotonicTime deadline = MonotonicNow() + absl::Seconds(10);
-  while (FindSlot(server, args.name).ok() && MonotonicNow() < deadline) {
+  while (MonotonicNow() < deadline) {
+    const absl::StatusOr<SlotRow> slot = FindSlot(server, args.name);
+    if (!slot.ok()) return absl::OkStatus();
+    if (!slot->situation.active) {
+      return server.Rows("SELECT pg_drop_replication_slot(@name)", {{"name", args.name}}).status();
+    }
     Pause(absl::Milliseconds(50));
   }
+  return Error(absl::StatusCode::kUnavailable,
+               absl::StrCat("the server still works on slot '", args.name, "'"));
+}
+
+absl::Status GiveUp(const Server& server, const CreateArgs& args, const PgSession& session) {
+  RETURN_IF_ERROR(CleanUp(server, args, session.backend_pid()));
   return WithHint(
       Error(absl::StatusCode::kUnavailable,
-            absl::StrCat("slot '", args.name, "' could not be created within ", Age(args.wait),
-                         FindSlot(server, args.name).ok()
-                             ? ", and the server still works on it"
-                             : ": transactions older than it are still running; nothing "
-                               "was left behind")),
+            absl::StrCat("slot '", args.name, "' could not be created ",
+                         interrupted != 0 ? "before it was interrupted"
+                                          : absl::StrCat("within ", Age(args.wait)),
+                         ": older transactions are still running; nothing was left behind")),
       "let them end, or wait longer: --wait 5m");
 }
 
-absl::StatusOr<PgRows> Create(const Server& server, const CreateArgs& args, PgSession& session,
-                              const std::string& application) {
+absl::StatusOr<PgRows> Create(const Server& server, const CreateArgs& args, PgSession& session) {
   RETURN_IF_ERROR(session.Send(Command(args, session)));
   const MonotonicTime deadline = MonotonicNow() + args.wait;
   MonotonicTime tell = MonotonicNow() + absl::Seconds(1);
   while (true) {
     pollfd ready = session.poll();
     ::poll(&ready, 1, 100);
-    RETURN_IF_ERROR(session.Step());
+    if (const absl::Status status = session.Step(); !status.ok()) {
+      (void)CleanUp(server, args, session.backend_pid());  // `status` says more
+      return status;
+    }
     if (auto result = session.TakeResult()) return *std::move(result);
-    if (MonotonicNow() >= deadline) return GiveUp(server, args, application);
+    if (interrupted != 0 || MonotonicNow() >= deadline) return GiveUp(server, args, session);
     if (MonotonicNow() < tell) continue;
-    RETURN_IF_ERROR(TellBlockers(server));
+    if (const absl::Status status = TellBlockers(server); !status.ok()) {
+      std::cerr << "who is in the way can't be told: " << MessageOf(status) << "\n";
+    }
     tell = MonotonicNow() + absl::Seconds(10);
   }
 }
@@ -123,17 +152,21 @@ absl::StatusOr<int> RunCreate(const CreateArgs& args) {
                                    "--if-not-exists, or another name"),
                           ExitCode::kConfiguration);
     }
-    RETURN_IF_ERROR(FindLogicalSlot(server, args.name).status());
+    ASSIGN_OR_RETURN(const SlotRow slot, FindLogicalSlot(server, args.name));
+    RETURN_IF_ERROR(RequireFit(slot, args));
     std::cerr << "slot '" << args.name << "' exists\n";
     return 0;
   }
-  // Its own name, to be found again.
-  const std::string application = absl::StrCat("walpost slots create ", getpid());
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<PgSession> session,
-      Connect({.dsn = server.dsn(), .replication = true, .application_name = application},
-              absl::Seconds(10)));
-  ASSIGN_OR_RETURN(const PgRows rows, Create(server, args, *session, application));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PgSession> session,
+                   Connect({.dsn = server.dsn(),
+                            .replication = true,
+                            .address = server.session().address(),
+                            .application_name = "walpost slots"},
+                           absl::Seconds(10)));
+  // An interrupted wait must not leave a slot behind either.
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
+  ASSIGN_OR_RETURN(const PgRows rows, Create(server, args, *session));
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
   Audit(server, absl::StrCat("created slot ", args.name, ": confirmed_flush_lsn none -> ",
                              rows.Text(0, "consistent_point")));
   Json json = Document("create", server);

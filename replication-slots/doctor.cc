@@ -29,9 +29,12 @@ class Examination {
     Timeouts();
     Spill();
     Slots();
-    RETURN_IF_ERROR(Publications());
-    RETURN_IF_ERROR(Transactions());
-    RETURN_IF_ERROR(Origins());
+    // Of the primary: nothing of it could be mended here.
+    if (!server_.in_recovery()) {
+      RETURN_IF_ERROR(Publications());
+      RETURN_IF_ERROR(Transactions());
+      RETURN_IF_ERROR(Origins());
+    }
     Version();
     return absl::OkStatus();
   }
@@ -155,11 +158,13 @@ class Examination {
 
   void Slots() {
     for (const SlotRow& slot : slots_) {
-      std::string sql;
-      if (!slot.situation.active && slot.verdict.severity != Severity::kOk) {
-        sql = absl::StrCat("SELECT pg_drop_replication_slot(", QuoteLiteral(slot.name()),
-                           "); -- loses what it holds");
-      }
+      // Only what is lost already may be dropped without looking at it.
+      const bool lost =
+          slot.situation.wal_status == "lost" || !slot.situation.invalidation_reason.empty();
+      const std::string sql =
+          lost && !slot.situation.synced && !slot.situation.temporary
+              ? absl::StrCat("SELECT pg_drop_replication_slot(", QuoteLiteral(slot.name()), ");")
+              : "";
       Find(slot.verdict.severity, absl::StrCat("slot ", slot.name()), slot.verdict.reason, sql);
     }
   }
@@ -168,7 +173,7 @@ class Examination {
     ASSIGN_OR_RETURN(const PgRows rows,
                      server_.Rows(absl::StrCat(
                          ToAbsl(kPublicationSql.substr(0, kPublicationSql.find("@condition"))),
-                         "true ORDER BY 1, 5, 6")));
+                         "true ORDER BY p.pubname, n.nspname, c.relname")));
     for (int row = 0; row < rows.size(); ++row) {
       const std::string name = rows.Text(row, "pubname");
       const std::string quoted = QuoteIdentifier(name);
@@ -181,10 +186,12 @@ class Examination {
              absl::StrCat("ALTER PUBLICATION ", quoted, " ADD TABLE ...;"));
       } else if (!rows.IsTrue(row, "pubinsert")) {
         Find(Severity::kWarning, what, "does not publish inserts",
-             absl::StrCat("ALTER PUBLICATION ", quoted, " SET (publish = 'insert');"));
+             absl::StrCat("ALTER PUBLICATION ", quoted, " SET (publish = '",
+                          rows.Text(row, "with_insert"), "');"));
       } else if (rows.IsTrue(row, "filtered")) {
         Find(Severity::kWarning, what, "has a row filter or a column list: rows may never come",
-             absl::StrCat("ALTER PUBLICATION ", quoted, " SET TABLE ", full, ";"));
+             absl::StrCat("BEGIN; ALTER PUBLICATION ", quoted, " DROP TABLE ", full,
+                          "; ALTER PUBLICATION ", quoted, " ADD TABLE ", full, "; COMMIT;"));
       } else if (rows.IsTrue(row, "published_as_leaves")) {
         Find(Severity::kWarning, what, "rows come under the names of its partitions",
              absl::StrCat("ALTER PUBLICATION ", quoted,
@@ -231,7 +238,8 @@ class Examination {
     for (int row = 0; row < prepared.size(); ++row) {
       const std::string gid = QuoteLiteral(prepared.Text(row, "gid"));
       look(prepared, row, absl::StrCat("prepared transaction ", gid),
-           absl::StrCat("ROLLBACK PREPARED ", gid, "; -- or COMMIT PREPARED"));
+           absl::StrCat("-- in database ", prepared.Text(row, "database"), ": COMMIT PREPARED ",
+                        gid, "; or ROLLBACK PREPARED ", gid, ";"));
     }
     if (!found) Find(Severity::kOk, "no transaction is older than 10 minutes");
     return absl::OkStatus();

@@ -15,10 +15,11 @@ absl::StatusOr<int> RunDrop(const DropArgs& args) {
   ASSIGN_OR_RETURN(Server server, Server::Open(args.common.connection));
   ASSIGN_OR_RETURN(const SlotRow slot, FindSlot(server, args.name));
   if (slot.situation.synced) {
-    return server.RequirePrimary(absl::StrCat("dropping the synced copy '", args.name, "'"));
+    RETURN_IF_ERROR(
+        server.RequirePrimary(absl::StrCat("dropping the synced copy '", args.name, "'")));
   }
   RETURN_IF_ERROR(RequireOurs(slot, args.consent));
-  const Undelivered undelivered = CountUndelivered(server, slot, args.publication);
+  const Undelivered undelivered = CountUndelivered(server, slot, args.publication, true);
   Deed deed{.command = "drop"};
   if (slot.situation.active) {
     deed.sql.push_back(
@@ -36,10 +37,14 @@ absl::StatusOr<int> RunDrop(const DropArgs& args) {
   ASSIGN_OR_RETURN(const bool go_on, Confirm(slot, deed, args.consent));
   if (!go_on) return 0;
   if (args.consent.terminate) RETURN_IF_ERROR(Terminate(server, slot));
+  // While somebody thought about it, more may have been committed.
+  ASSIGN_OR_RETURN(const SlotRow now, FindSlot(server, args.name));
+  RETURN_IF_ERROR(
+      RequireNoLoss(now, CountUndelivered(server, now, args.publication, true), args.consent));
   RETURN_IF_ERROR(
       server.Rows("SELECT pg_drop_replication_slot(@name)", {{"name", args.name}}).status());
   Audit(server, absl::StrCat("dropped slot ", args.name, ": confirmed_flush_lsn ",
-                             Text(slot.confirmed_flush_lsn), " -> gone"));
+                             Text(now.confirmed_flush_lsn), " -> gone"));
   return 0;
 }
 

@@ -2,9 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/clock.h"
 #include "base/status.h"
-#include "capture/wal/peek.h"
 #include "outbox/event_json.h"
 #include "output.h"
 #include "queries.h"
@@ -51,43 +49,42 @@ absl::StatusOr<std::string> PublicationFor(const Server& server, const std::stri
       ExitCode::kConfiguration);
 }
 
-absl::StatusOr<bool> LookAtEvents(const Server& server, const std::string& slot,
-                                  const std::string& publication, absl::Duration timeout,
-                                  absl::FunctionRef<bool(const SeenEvent&)> on_event) {
+absl::StatusOr<capture::PeekSummary> LookAtEvents(
+    const Server& server, const std::string& slot, const std::string& publication,
+    absl::Duration timeout, absl::FunctionRef<bool(const SeenEvent&)> on_event) {
   ASSIGN_OR_RETURN(const std::vector<capture::TableName> tables, TablesOf(server, publication));
-  const MonotonicTime deadline = MonotonicNow() + timeout;
   outbox::EventJson reader({});
   bool enough = false;
-  RETURN_IF_ERROR(
-      capture::PeekSlot({.dsn = server.dsn(),
-                         .slot = slot,
-                         .publication = publication,
-                         .tables = tables,
-                         .message_prefixes = {},
-                         .timeout = timeout},
-                        [&](const capture::Batch& batch, const capture::Identity& identity) {
-                          for (std::size_t row = 0; row < batch.size() && !enough; ++row) {
-                            absl::StatusOr<std::string> json = reader.Line(batch, row, identity);
-                            SeenEvent event{std::string(reader.event_id()),
-                                            std::string(reader.event_type()),
-                                            batch.transaction.commit_lsn,
-                                            batch.transaction.commit_time,
-                                            "",
-                                            ""};
-                            if (json.ok()) {
-                              event.json = *std::move(json);
-                            } else {
-                              event.fault = MessageOf(json.status());
-                            }
-                            enough = !on_event(event);
-                          }
-                          return !enough;
-                        }));
-  return !enough && MonotonicNow() < deadline;
+  return capture::PeekSlot({.dsn = server.dsn(),
+                            .slot = slot,
+                            .publication = publication,
+                            .tables = tables,
+                            .message_prefixes = {},
+                            .all_messages = true,
+                            .timeout = timeout,
+                            .address = server.session().address()},
+                           [&](const capture::Batch& batch, const capture::Identity& identity) {
+                             for (std::size_t row = 0; row < batch.size() && !enough; ++row) {
+                               absl::StatusOr<std::string> json = reader.Line(batch, row, identity);
+                               SeenEvent event{std::string(reader.event_id()),
+                                               std::string(reader.event_type()),
+                                               batch.transaction.commit_lsn,
+                                               batch.transaction.commit_time,
+                                               "",
+                                               ""};
+                               if (json.ok()) {
+                                 event.json = *std::move(json);
+                               } else {
+                                 event.fault = MessageOf(json.status());
+                               }
+                               enough = !on_event(event);
+                             }
+                             return !enough;
+                           });
 }
 
 Undelivered CountUndelivered(const Server& server, const SlotRow& slot,
-                             const std::string& publication) {
+                             const std::string& publication, bool certain) {
   Undelivered result;
   if (slot.plugin != "pgoutput") {
     result.unknown = absl::StrCat("its plugin is ", slot.plugin);
@@ -100,17 +97,22 @@ Undelivered CountUndelivered(const Server& server, const SlotRow& slot,
   }
   if (!result.unknown.empty()) return result;
   const absl::StatusOr<std::string> name = PublicationFor(server, slot.name(), publication);
-  const absl::StatusOr<bool> complete =
-      name.ok() ? LookAtEvents(server, slot.name(), *name, kCountingTime,
-                               [&result](const SeenEvent& event) {
-                                 if (result.events++ == 0) result.oldest = event.committed_at;
-                                 return true;
-                               })
-                : absl::StatusOr<bool>(name.status());
-  if (complete.ok()) {
-    result.complete = *complete;
+  if (!name.ok()) {
+    result.unknown = absl::StrCat(ToAbsl(MessageOf(name.status())), ": ", HintOf(name.status()));
+  } else if (certain && publication.empty() && *name != slot.name()) {
+    result.unknown = "its publication is not known: name it with --publication";
+  }
+  if (!result.unknown.empty()) return result;
+  const absl::StatusOr<capture::PeekSummary> seen =
+      LookAtEvents(server, slot.name(), *name, kCountingTime, [&result](const SeenEvent& event) {
+        if (result.events++ == 0) result.oldest = event.committed_at;
+        return true;
+      });
+  if (seen.ok()) {
+    result.complete = seen->complete;
+    result.others = seen->other_changes;
   } else {
-    result.unknown = MessageOf(complete.status());
+    result.unknown = MessageOf(seen.status());
   }
   return result;
 }
@@ -123,6 +125,10 @@ std::string Describe(const Undelivered& undelivered) {
                                   " undelivered events");
   if (undelivered.oldest) {
     absl::StrAppend(&text, ", the oldest ", Age(absl::Now() - *undelivered.oldest), " old");
+  }
+  if (undelivered.others > 0) {
+    absl::StrAppend(&text, ", and ", undelivered.others,
+                    " other changes (updates, deletes, messages)");
   }
   return text;
 }

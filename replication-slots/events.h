@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "capture/wal/peek.h"
 #include "catalogue.h"
 #include "server.h"
 
@@ -28,24 +29,25 @@ struct SeenEvent {
 absl::StatusOr<std::string> PublicationFor(const Server& server, const std::string& slot,
                                            const std::string& asked);
 
-// Calls `on_event` for each, in commit order, until it says false or the time is over. True: all up
-// to the present end of WAL were seen. Errors: as capture::PeekSlot.
-absl::StatusOr<bool> LookAtEvents(const Server& server, const std::string& slot,
-                                  const std::string& publication, absl::Duration timeout,
-                                  absl::FunctionRef<bool(const SeenEvent&)> on_event);
+// Calls `on_event` for each, in commit order, until it says false or the time is over. Errors: as
+// capture::PeekSlot.
+absl::StatusOr<capture::PeekSummary> LookAtEvents(
+    const Server& server, const std::string& slot, const std::string& publication,
+    absl::Duration timeout, absl::FunctionRef<bool(const SeenEvent&)> on_event);
 
 // What a slot still has to deliver.
 struct Undelivered {
   std::size_t events = 0;
-  bool complete = false;  // false: at least so many
+  std::uint64_t others = 0;  // changes that are no outbox events: a subscription's, or messages
+  bool complete = false;     // false: at least so many
   std::optional<absl::Time> oldest;
   std::string unknown;  // why they can't be counted; "" if they were
 };
 
 // Of a pgoutput slot of the database connected to; of others `unknown` says why not. Bounded by a
-// few seconds.
+// few seconds. `certain`: a publication that is only guessed doesn't count.
 Undelivered CountUndelivered(const Server& server, const SlotRow& slot,
-                             const std::string& publication);
+                             const std::string& publication, bool certain);
 // "12 undelivered events, the oldest 3m20s old".
 std::string Describe(const Undelivered& undelivered);
 

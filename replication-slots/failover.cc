@@ -1,9 +1,13 @@
 // walpost slots failover: marks a slot to survive a failover (17+), and says what the failover
 // still lacks.
+#include <algorithm>
 #include <iostream>
 #include <map>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/sql_quote.h"
 #include "base/status.h"
 #include "commands.h"
@@ -43,9 +47,12 @@ absl::StatusOr<std::vector<Finding>> OnStandby(const Server& server) {
        "a physical slot on the primary, then ALTER SYSTEM SET primary_slot_name = '...'");
   // May hold a password, and only a superuser sees it: nothing of it is shown.
   const std::string& conninfo = settings["primary_conninfo"];
-  findings.push_back({conninfo.find("dbname") != std::string::npos,
-                      "primary_conninfo names a dbname",
-                      "add dbname=postgres to primary_conninfo: slots are read over SQL"});
+  const bool seen = !conninfo.empty();
+  findings.push_back(
+      {conninfo.find("dbname") != std::string::npos,
+       seen ? "primary_conninfo names a dbname" : "primary_conninfo is not to be seen",
+       seen ? "add dbname=postgres to primary_conninfo: slots are read over SQL"
+            : "GRANT pg_read_all_settings to this role, and look again"});
   ASSIGN_OR_RETURN(const std::vector<SlotRow> slots, ReadSlots(server, std::nullopt));
   for (const SlotRow& slot : slots) {
     if (!slot.failover && !slot.situation.synced) continue;
@@ -72,7 +79,10 @@ absl::StatusOr<std::vector<Finding>> OnPrimary(const Server& server) {
          absl::StrCat("slot ", slot.name(), slot.failover ? ": failover" : ": lost in a failover"),
          slot.failover ? "" : absl::StrCat("walpost slots failover ", slot.name(), " on")});
   }
-  const std::string& listed = settings["synchronized_standby_slots"];
+  std::vector<std::string> listed =
+      absl::StrSplit(settings["synchronized_standby_slots"], ',', absl::SkipWhitespace());
+  for (std::string& name : listed) absl::StripAsciiWhitespace(&name);
+  std::vector<std::string> wanted = listed;
   ASSIGN_OR_RETURN(const PgRows standbys, server.Rows(kStandbysSql));
   if (standbys.size() == 0)
     findings.push_back({false, "no standby streams from this server", "set one up"});
@@ -84,7 +94,9 @@ absl::StatusOr<std::vector<Finding>> OnPrimary(const Server& server) {
                           "set primary_slot_name on it: without one it can't hold up the relay"});
       continue;
     }
-    const bool waited_for = listed == "*" || listed.find(slot) != std::string::npos;
+    const bool waited_for = std::find(listed.begin(), listed.end(), slot) != listed.end() ||
+                            (listed.size() == 1 && listed[0] == "*");
+    if (!waited_for) wanted.push_back(slot);
     findings.push_back(
         {waited_for,
          absl::StrCat(name, " (slot ", slot, ") is ", standbys.Text(row, "behind_bytes"),
@@ -92,7 +104,8 @@ absl::StatusOr<std::vector<Finding>> OnPrimary(const Server& server) {
                       waited_for ? "" : ", and events reach consumers before it has them"),
          waited_for ? ""
                     : absl::StrCat("ALTER SYSTEM SET synchronized_standby_slots = ",
-                                   QuoteLiteral(slot), "; SELECT pg_reload_conf()")});
+                                   QuoteLiteral(absl::StrJoin(wanted, ", ")),
+                                   "; SELECT pg_reload_conf()")});
   }
   return findings;
 }
@@ -115,10 +128,12 @@ absl::Status Alter(const Server& server, const FailoverArgs& args) {
     std::cout << command << ";\n";
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(
-      const std::unique_ptr<PgSession> session,
-      Connect({.dsn = server.dsn(), .replication = true, .application_name = "walpost slots"},
-              absl::Seconds(10)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PgSession> session,
+                   Connect({.dsn = server.dsn(),
+                            .replication = true,
+                            .address = server.session().address(),
+                            .application_name = "walpost slots"},
+                           absl::Seconds(10)));
   RETURN_IF_ERROR(RunQuery(*session, command, absl::Seconds(30)).status());
   Audit(server,
         absl::StrCat("altered slot ", args.name, ": failover ", slot.failover ? "on" : "off",
@@ -131,7 +146,8 @@ absl::Status Alter(const Server& server, const FailoverArgs& args) {
 absl::StatusOr<int> RunFailover(const FailoverArgs& args) {
   ASSIGN_OR_RETURN(Server server, Server::Open(args.common.connection));
   RETURN_IF_ERROR(server.RequireVersion(17, "failover slots"));
-  if (!args.name.empty()) {
+  if (!args.name.empty()) RETURN_IF_ERROR(FindSlot(server, args.name).status());
+  if (!args.state.empty()) {
     RETURN_IF_ERROR(Alter(server, args));
     if (args.dry_run) return 0;
   }

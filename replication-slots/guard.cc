@@ -48,7 +48,7 @@ absl::Status RequireNoLoss(const SlotRow& slot, const Undelivered& undelivered,
     return absl::OkStatus();
   }
   if (!undelivered.unknown.empty()) return Missing(Describe(undelivered), "--lose-events");
-  if (undelivered.events == 0 && undelivered.complete) return absl::OkStatus();
+  if (undelivered.events + undelivered.others == 0 && undelivered.complete) return absl::OkStatus();
   return Missing(absl::StrCat("slot '", slot.name(), "' has ", Describe(undelivered)),
                  "--lose-events");
 }
@@ -56,7 +56,8 @@ absl::Status RequireNoLoss(const SlotRow& slot, const Undelivered& undelivered,
 absl::StatusOr<bool> Confirm(const SlotRow& slot, const Deed& deed, const Consent& consent) {
   for (const std::string& consequence : deed.consequences) std::cerr << consequence << "\n";
   if (consent.dry_run) {
-    for (const std::string& sql : deed.sql) std::cout << sql << ";\n";
+    // Standard output is for JSON where that was asked for.
+    for (const std::string& sql : deed.sql) (deed.talk ? std::cerr : std::cout) << sql << ";\n";
     return false;
   }
   if (consent.yes) return true;
@@ -76,12 +77,16 @@ absl::StatusOr<bool> Confirm(const SlotRow& slot, const Deed& deed, const Consen
 
 absl::Status Terminate(const Server& server, const SlotRow& slot) {
   if (!slot.situation.active || !slot.active_pid) return absl::OkStatus();
-  RETURN_IF_ERROR(
-      server
-          .Rows("SELECT pg_terminate_backend(@pid::int)", {{"pid", absl::StrCat(*slot.active_pid)}})
-          .status());
-  Audit(server,
-        absl::StrCat("terminated pid ", *slot.active_pid, ", which held slot ", slot.name()));
+  // Only while it still holds the slot: its number may be another session's by now.
+  ASSIGN_OR_RETURN(
+      const PgRows rows,
+      server.Rows("SELECT pg_terminate_backend(active_pid) AS done FROM pg_replication_slots "
+                  "WHERE slot_name = @name AND active_pid = @pid::int",
+                  {{"name", slot.name()}, {"pid", absl::StrCat(*slot.active_pid)}}));
+  if (rows.size() > 0 && rows.IsTrue(0, "done")) {
+    Audit(server,
+          absl::StrCat("terminated pid ", *slot.active_pid, ", which held slot ", slot.name()));
+  }
   const MonotonicTime deadline = MonotonicNow() + kReleaseTime;
   while (MonotonicNow() < deadline) {
     ASSIGN_OR_RETURN(const SlotRow now, FindSlot(server, slot.name()));

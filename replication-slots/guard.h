@@ -18,6 +18,7 @@ struct Deed {
   std::string command;                    // "drop", "advance"
   std::vector<std::string> sql;           // as it will run
   std::vector<std::string> consequences;  // one line each: what is lost, who is cut off
+  bool talk = false;                      // the SQL of a dry run goes to standard error
 };
 
 // OK if the flags allow to touch a slot that is held, or another application's; a dry run always

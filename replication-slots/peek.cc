@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -34,28 +35,27 @@ absl::StatusOr<int> PeekEvents(const PeekArgs& args, const Server& server,
     }
     return left > 0;
   };
-  ASSIGN_OR_RETURN(const bool all,
+  ASSIGN_OR_RETURN(const capture::PeekSummary seen,
                    LookAtEvents(server, args.name, publication, args.timeout, on_event));
   if (args.common.output == "table") PrintTable(table, std::cout);
   if (args.common.output == "csv") PrintCsv(objects, std::cout);
   if (args.common.output == "json") {
     Json json = Document("peek", server);
     json["events"] = objects;
-    json["complete"] = all;
+    json["complete"] = seen.complete;
     PrintJson(json, std::cout);
   }
-  if (!all && left > 0) {
+  if (!seen.complete && left > 0) {
     std::cerr << "not all was looked at within " << Age(args.timeout) << ": --timeout\n";
   }
   return 0;
 }
 
 // A temporary copy can be read while somebody holds the slot, and ends with the session.
-absl::StatusOr<int> PeekText(const PeekArgs& args, const Server& server, std::optional<Lsn> from) {
-  const std::string copy = absl::StrCat("walpost_peek_", getpid());
-  RETURN_IF_ERROR(
-      server.Rows(absl::StrCat("SET statement_timeout = ", absl::ToInt64Milliseconds(args.timeout)))
-          .status());
+absl::StatusOr<int> PeekText(const PeekArgs& args, Server& server, std::optional<Lsn> from) {
+  // In containers every process may have the same number.
+  const std::string copy = absl::StrCat("walpost_peek_", getpid(), "_", std::random_device{}());
+  RETURN_IF_ERROR(server.SetTimeout(args.timeout));
   RETURN_IF_ERROR(server
                       .Rows("SELECT pg_copy_logical_replication_slot(@name, @copy, true)",
                             {{"name", args.name}, {"copy", copy}})
@@ -63,11 +63,12 @@ absl::StatusOr<int> PeekText(const PeekArgs& args, const Server& server, std::op
   // The server keeps the changes on its side of the LIMIT; a huge transaction spills there.
   ASSIGN_OR_RETURN(
       const PgRows rows,
-      server.Rows("SELECT lsn, xid, data FROM pg_logical_slot_peek_changes(@copy, NULL, "
-                  "@count::int) WHERE lsn >= @from LIMIT @count::int",
-                  {{"copy", copy},
-                   {"count", absl::StrCat(args.count)},
-                   {"from", FormatLsn(from.value_or(Lsn()))}}));
+      server.Rows(
+          absl::StrCat("SELECT lsn, xid, data FROM pg_logical_slot_peek_changes(@copy, NULL, ",
+                       from ? "NULL" : "@count::int", ") WHERE lsn >= @from LIMIT @count::int"),
+          {{"copy", copy},
+           {"count", absl::StrCat(args.count)},
+           {"from", FormatLsn(from.value_or(Lsn()))}}));
   Table table{{"LSN", "XID", "DATA"}, {}};
   std::vector<Json> objects;
   for (int row = 0; row < rows.size(); ++row) {

@@ -2,7 +2,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <iostream>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -15,10 +17,10 @@ namespace walpost::slots {
 namespace {
 
 constexpr absl::Duration kConnectTimeout = absl::Seconds(10);
-// Above the server's own bound, which says more.
-constexpr absl::Duration kAnswerTimeout = absl::Seconds(90);
+// More than the server's own bound, which says more.
+constexpr absl::Duration kGrace = absl::Seconds(30);
 constexpr std::string_view kBounds =
-    "SET statement_timeout = '60s'; SET lock_timeout = '5s'; SET "
+    "SET lock_timeout = '5s'; SET "
     "idle_in_transaction_session_timeout "
     "= '60s'; SET datestyle = 'ISO'; SET timezone = 'UTC'";
 
@@ -34,18 +36,24 @@ absl::StatusOr<Lsn> ParsePosition(std::string_view text, std::string_view option
 }
 
 void Pause(absl::Duration time) {
-  poll(nullptr, 0, static_cast<int>(absl::ToInt64Milliseconds(time)));
+  constexpr std::int64_t kLongest = std::numeric_limits<int>::max();
+  poll(nullptr, 0, static_cast<int>(std::min(absl::ToInt64Milliseconds(time), kLongest)));
 }
 
 absl::StatusOr<Server> Server::Open(const ConnectionFlags& connection) {
   RETURN_IF_ERROR(CheckConnectionFlags(connection));
   Server server;
   server.dsn_ = ApplyConnectionFlags("", connection);
-  ASSIGN_OR_RETURN(
-      server.session_,
-      Connect({.dsn = server.dsn_, .application_name = "walpost slots"}, kConnectTimeout));
+  absl::StatusOr<std::unique_ptr<PgSession>> session =
+      Connect({.dsn = server.dsn_, .application_name = "walpost slots"}, kConnectTimeout);
+  if (session.status().code() == absl::StatusCode::kInvalidArgument) {
+    return WithExitCode(session.status(), ExitCode::kUsage);
+  }
+  RETURN_IF_ERROR(session.status());
+  server.session_ = *std::move(session);
   RETURN_IF_ERROR(server.RequireVersion(14, "walpost slots"));
-  RETURN_IF_ERROR(RunQuery(*server.session_, kBounds, kAnswerTimeout).status());
+  RETURN_IF_ERROR(RunQuery(*server.session_, kBounds, kGrace).status());
+  RETURN_IF_ERROR(server.SetTimeout(server.timeout_));
   RETURN_IF_ERROR(server.Refresh());
   return server;
 }
@@ -63,7 +71,14 @@ absl::StatusOr<PgRows> Server::Rows(
       break;
     }
   }
-  return RunQuery(*session_, text, kAnswerTimeout);
+  return RunQuery(*session_, text, timeout_ + kGrace);
+}
+
+absl::Status Server::SetTimeout(absl::Duration timeout) {
+  timeout_ = timeout;
+  // Zero would be no bound at all.
+  const std::int64_t milliseconds = std::max<std::int64_t>(1, absl::ToInt64Milliseconds(timeout));
+  return Rows(absl::StrCat("SET statement_timeout = ", milliseconds)).status();
 }
 
 absl::Status Server::Refresh() {

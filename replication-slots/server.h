@@ -34,6 +34,9 @@ class Server {
       std::string_view sql,
       std::initializer_list<std::pair<std::string_view, std::string_view>> parameters = {}) const;
 
+  // The bound of the statements from here on; a minute at first.
+  absl::Status SetTimeout(absl::Duration timeout);
+
   // The facts of queries/server.sql, read again.
   absl::Status Refresh();
 
@@ -58,6 +61,7 @@ class Server {
   Server() = default;
 
   std::string dsn_;
+  absl::Duration timeout_ = absl::Minutes(1);
   std::unique_ptr<PgSession> session_;
   std::string database_;
   std::string role_;

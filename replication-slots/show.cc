@@ -68,7 +68,7 @@ absl::StatusOr<Json> PublicationJson(const Server& server, const std::string& na
       const PgRows rows,
       server.Rows(
           absl::StrCat(ToAbsl(kPublicationSql.substr(0, kPublicationSql.find("@condition"))),
-                       "p.pubname = @name ORDER BY 1, 5, 6"),
+                       "p.pubname = @name ORDER BY n.nspname, c.relname"),
           {{"name", name}}));
   Json json;
   json["name"] = name;
@@ -152,7 +152,7 @@ absl::StatusOr<int> RunShow(const ShowArgs& args) {
     }
   }
   ASSIGN_OR_RETURN(json["consumer"], ConsumerJson(server, slot));
-  const Undelivered undelivered = CountUndelivered(server, slot, args.publication);
+  const Undelivered undelivered = CountUndelivered(server, slot, args.publication, false);
   json["undelivered_events"] =
       undelivered.unknown.empty() ? Json(undelivered.events) : Json(nullptr);
   json["undelivered_complete"] = undelivered.complete;

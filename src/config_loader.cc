@@ -270,7 +270,9 @@ absl::StatusOr<std::string> Loader::Text(std::string_view name, std::string_view
     const Escape mark = [](std::string_view, std::string_view) {
       return std::string(1, kReferenceMark);
     };
-    if (HasPassword(*ExpandReferences(text, environment_, mark))) secret_ = name;
+    // A file may have changed since it was read above.
+    const absl::StatusOr<std::string> marked = ExpandReferences(text, environment_, mark);
+    if (marked.ok() && HasPassword(*marked)) secret_ = name;
   } else if (LooksSecret(name) && text.find("${") == std::string_view::npos) {
     secret_ = name;
   }

@@ -37,7 +37,8 @@ absl::Status RunPeek(const PeekArgs& args) {
                             Print(events, batch, row, identity);
                           }
                           return left > 0;
-                        });
+                        })
+          .status();
   std::cout << std::flush;
   return status;
 }

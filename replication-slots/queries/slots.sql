@@ -1,7 +1,7 @@
 -- One row per slot. Columns that a version lacks come as NULL through jsonb; the activity of other
 -- roles is NULL without pg_read_all_stats (pg_monitor has it).
 SELECT s.slot_name, s.plugin, s.slot_type, s.database, s.temporary, s.active, s.active_pid,
-       j ->> 'two_phase' AS two_phase, j ->> 'failover' AS failover, j ->> 'synced' AS synced,
+       j ->> 'two_phase' AS two_phase, j ->> 'failover' AS failover, (j ->> 'synced')::boolean AND pg_is_in_recovery() AS synced,
        coalesce(j ->> 'invalidation_reason', CASE WHEN (j ->> 'conflicting')::boolean THEN 'conflict' END) AS invalidation_reason,
        s.wal_status, s.safe_wal_size, s.restart_lsn, s.confirmed_flush_lsn,
        pg_wal_lsn_diff(w.wal_end, s.restart_lsn)::int8 AS retained_bytes,

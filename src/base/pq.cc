@@ -22,14 +22,15 @@ constexpr std::size_t kNoticesKept = 64;
 
 absl::StatusCode CodeFor(std::string_view sqlstate) {
   const std::string_view kind = sqlstate.substr(0, 2);
-  if (sqlstate.empty() || kind == "08" || kind == "53" || kind == "57" || sqlstate == "55006" ||
-      sqlstate == "55P03" || kind == "25") {
+  const bool out_of_slots = sqlstate == "53400";  // nothing that time heals
+  if (sqlstate.empty() || kind == "08" || (kind == "53" && !out_of_slots) || kind == "57" ||
+      sqlstate == "55006" || sqlstate == "55P03" || kind == "25") {
     return absl::StatusCode::kUnavailable;
   }
   if (kind == "28") return absl::StatusCode::kUnauthenticated;
   if (sqlstate == "42501") return absl::StatusCode::kPermissionDenied;
-  if (sqlstate == "55000" || sqlstate == "42704" || sqlstate == "3D000" || kind == "0A" ||
-      sqlstate == "42602" || sqlstate == "42P01") {
+  if (out_of_slots || sqlstate == "42710" || sqlstate == "55000" || sqlstate == "42704" ||
+      sqlstate == "3D000" || kind == "0A" || sqlstate == "42602" || sqlstate == "42P01") {
     return absl::StatusCode::kFailedPrecondition;
   }
   return absl::StatusCode::kInternal;
@@ -355,6 +356,8 @@ PgAddress PgSession::address() const {
   return {text(PQhost(connection_.get())), text(PQhostaddr(connection_.get())),
           text(PQport(connection_.get()))};
 }
+
+int PgSession::backend_pid() const { return PQbackendPID(connection_.get()); }
 
 std::string PgSession::sslmode() const {
   PQconninfoOption* options = PQconninfo(connection_.get());

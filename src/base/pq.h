@@ -106,6 +106,7 @@ class PgSession {
 
   PgAddress address() const;
   int server_version() const;   // 150020 for 15.20
+  int backend_pid() const;      // of the server's process
   std::string sslmode() const;  // as libpq resolved it
   // What the server said unasked since the last call, each text once; of more than a few the newest
   // are kept. An idle session's farewell (57P01) arrives here.

@@ -3,8 +3,8 @@
 import csv
 import io
 import json
+import signal
 import subprocess
-import time
 
 import pytest
 
@@ -181,10 +181,45 @@ def test_create(server, database):
     if server.major >= 17:
         good(database, "create", "survivor", "--publication", "other", "--failover")
         assert row(database, "survivor")["failover"]
-        good(database, "failover", "survivor", "off", "--dry-run")
-        assert row(database, "survivor")["failover"]
+        for look in (["failover", "survivor", "off", "--dry-run"], ["failover", "survivor"], ["failover"]):
+            good(database, *look)
+            assert row(database, "survivor")["failover"]
+        unfit = slots(database, "create", "fresh", "--publication", "other", "--if-not-exists", "--failover")
+        assert unfit.returncode == 78 and "doesn't survive a failover" in unfit.stderr
         good(database, "failover", "survivor", "off")
         assert not row(database, "survivor")["failover"]
+
+
+# Would catch: Ctrl-C during the wait, and a slot that the server makes afterwards for nobody.
+def test_create_interrupted(database):
+    with database.transaction() as cursor:
+        cursor.execute("INSERT INTO outbox (id) VALUES ('open')")
+        process = subprocess.Popen([binary(), "slots", "create", "fresh", "--publication", "relay", "-d",
+                                    database.dsn + " application_name=mine"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        assert "waiting for the transaction of pid" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 69
+        assert "nothing was left behind" in process.stderr.read()
+    assert database.slot("fresh") is None
+
+
+# Would catch: a slot whose pending work isn't outbox events, and that is dropped as if it were empty.
+def test_other_changes_count(database):
+    database.run("CREATE TABLE account (id int PRIMARY KEY)")
+    database.run("CREATE PUBLICATION everything FOR TABLE account")
+    database.run("SELECT pg_create_logical_replication_slot('subscription', 'pgoutput')")
+    database.run("INSERT INTO account VALUES (1)")
+    database.run("DELETE FROM account")
+    before = state(database)
+    guessed = slots(database, "drop", "subscription", "--yes")
+    assert guessed.returncode == 64 and "--publication" in guessed.stderr
+    wrong = slots(database, "drop", "subscription", "--yes", "--publication", "everything")
+    assert wrong.returncode == 64 and "undelivered" in wrong.stderr
+    database.run("SELECT pg_logical_emit_message(true, 'outbox', '{}')")
+    message = slots(database, "drop", "relay", "--yes")
+    assert message.returncode == 64 and "1 other changes" in message.stderr
+    assert state(database) == before
+    good(database, "drop", "subscription", "--yes", "--lose-events")
 
 
 # Would catch: a snapshot that isn't of the slot's start.

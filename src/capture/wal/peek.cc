@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <random>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -22,7 +23,7 @@ class Peek {
         deadline_(MonotonicNow() + options.timeout),
         assembler_(options.tables, options.message_prefixes) {}
 
-  absl::Status Run(OnBatch on_batch) {
+  absl::StatusOr<PeekSummary> Run(OnBatch on_batch) {
     RETURN_IF_ERROR(Start());
     bool more = true;
     while (more && MonotonicNow() < deadline_) {
@@ -34,7 +35,7 @@ class Peek {
       }
       ASSIGN_OR_RETURN(more, OnFrame(*std::move(frame), on_batch));
     }
-    return absl::OkStatus();
+    return PeekSummary{at_end_, assembler_.ignored_changes()};
   }
 
  private:
@@ -42,10 +43,12 @@ class Peek {
     ConnectionOptions options;
     options.pg.dsn = options_.dsn;
     options.pg.application_name = "walpost peek";
-    options.slot = absl::StrCat("walpost_peek_", getpid());
+    options.pg.address = options_.address;
+    // In containers every process may have the same number.
+    options.slot = absl::StrCat("walpost_peek_", getpid(), "_", std::random_device{}());
     options.copy_of = options_.slot;
     options.publication = options_.publication;
-    options.messages = !options_.message_prefixes.empty();
+    options.messages = options_.all_messages || !options_.message_prefixes.empty();
     ASSIGN_OR_RETURN(connection_, Connection::Start(std::move(options)));
     while (!connection_->streaming()) {
       if (MonotonicNow() >= deadline_) {
@@ -59,7 +62,8 @@ class Peek {
 
   void Wait() {
     pollfd ready = connection_->poll(true);
-    const absl::Duration left = std::min(absl::Milliseconds(100), deadline_ - MonotonicNow());
+    const absl::Duration left =
+        std::clamp(deadline_ - MonotonicNow(), absl::ZeroDuration(), absl::Milliseconds(100));
     ::poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(left)) + 1);
     if (connection_->streaming()) connection_->Readable();
   }
@@ -78,7 +82,8 @@ class Peek {
     ASSIGN_OR_RETURN(const Frame parsed, ParseFrame(frame.bytes()));
     if (const auto* keepalive = std::get_if<Keepalive>(&parsed)) {
       received_ = std::max(received_, keepalive->wal_end);
-      return assembler_.inside_transaction() || keepalive->wal_end < connection_->xlogpos();
+      at_end_ = !assembler_.inside_transaction() && keepalive->wal_end >= connection_->xlogpos();
+      return !at_end_;
     }
     const auto& data = std::get<XLogData>(parsed);
     received_ = std::max(received_, data.data_start);
@@ -94,12 +99,13 @@ class Peek {
   std::unique_ptr<Connection> connection_;
   Batch batch_;
   Lsn received_;
+  bool at_end_ = false;
   MonotonicTime asked_;
 };
 
 }  // namespace
 
-absl::Status PeekSlot(const PeekOptions& options, OnBatch on_batch) {
+absl::StatusOr<PeekSummary> PeekSlot(const PeekOptions& options, OnBatch on_batch) {
   return Peek(options).Run(on_batch);
 }
 
