@@ -11,11 +11,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/conninfo.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "capture/wal/transaction_assembler.h"
 #include "config_loader.h"
-#include "base/conninfo.h"
 #include "interpolation.h"
 #include "outbox/mapping_plan.h"
 #include "outbox/message_builder.h"

@@ -15,9 +15,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/conninfo.h"
 #include "base/limits.h"
 #include "base/status.h"
-#include "base/conninfo.h"
 #include "toml++/toml.h"
 
 namespace walpost {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/conninfo.h"
 #include "base/exit_code.h"
 #include "config.h"
-#include "base/conninfo.h"
 
 namespace walpost {
 
