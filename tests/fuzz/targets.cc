@@ -1,5 +1,6 @@
 #include "targets.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -145,12 +146,12 @@ std::vector<std::string> MessageSeeds() {
 }
 
 void ConfigFile(std::string_view input) {
-  static const std::string path =
-      std::string(std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp") +
-      "/walpost-fuzz-" + std::to_string(getpid()) + ".toml";
-  std::ofstream(path, std::ios::binary) << input;
+  // A file that vanishes with the process, however that ends.
+  static const int file = memfd_create("config", MFD_CLOEXEC);
+  (void)ftruncate(file, 0);
+  (void)pwrite(file, input.data(), input.size(), 0);
   ConfigSources sources;
-  sources.file = path;
+  sources.file = "/proc/self/fd/" + std::to_string(file);
   sources.environment = {{"A", "b"}};
   (void)LoadConfig(sources, ConfigScope::kSource);
 }
