@@ -85,6 +85,15 @@ absl::Status Unknown(const std::string& name, const std::vector<SlotRow>& slots)
 
 }  // namespace
 
+absl::StatusOr<std::map<std::string, std::string>> ReadSettings(const Server& server) {
+  ASSIGN_OR_RETURN(const PgRows rows, server.Rows(kSettingsSql));
+  std::map<std::string, std::string> settings;
+  for (int row = 0; row < rows.size(); ++row) {
+    settings[rows.Text(row, "name")] = rows.Text(row, "setting");
+  }
+  return settings;
+}
+
 absl::StatusOr<std::optional<double>> MeasureWalRate(Server& server, absl::Duration sample) {
   if (sample <= absl::ZeroDuration()) return std::optional<double>();
   RETURN_IF_ERROR(server.Refresh());

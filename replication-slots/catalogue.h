@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,10 @@ struct SlotRow {
 
   const std::string& name() const { return situation.name; }
 };
+
+// The settings of queries/settings.sql by name; what this version lacks or this role may not see is
+// absent.
+absl::StatusOr<std::map<std::string, std::string>> ReadSettings(const Server& server);
 
 // Bytes per second over `sample`; none for a sample of zero. Blocks that long.
 absl::StatusOr<std::optional<double>> MeasureWalRate(Server& server, absl::Duration sample);

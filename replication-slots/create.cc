@@ -53,7 +53,7 @@ absl::Status RequireFit(const SlotRow& slot, const CreateArgs& args) {
   std::string fault;
   if (slot.plugin != "pgoutput") fault = absl::StrCat("is of the plugin ", slot.plugin);
   if (s.temporary) fault = "is temporary";
-  if (s.wal_status == "lost" || !s.invalidation_reason.empty()) fault = "was invalidated";
+  if (s.lost()) fault = "was invalidated";
   if (args.failover && !slot.failover) fault = "doesn't survive a failover";
   if (fault.empty()) return absl::OkStatus();
   return WithExitCode(WithHint(Error(absl::StatusCode::kFailedPrecondition,
@@ -157,12 +157,7 @@ absl::StatusOr<int> RunCreate(const CreateArgs& args) {
     std::cerr << "slot '" << args.name << "' exists\n";
     return 0;
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<PgSession> session,
-                   Connect({.dsn = server.dsn(),
-                            .replication = true,
-                            .address = server.session().address(),
-                            .application_name = "walpost slots"},
-                           absl::Seconds(10)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PgSession> session, server.OpenReplication());
   // An interrupted wait must not leave a slot behind either.
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   ASSIGN_OR_RETURN(const PgRows rows, Create(server, args, *session));

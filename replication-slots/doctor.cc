@@ -49,10 +49,7 @@ class Examination {
 
  private:
   absl::Status Read() {
-    ASSIGN_OR_RETURN(const PgRows rows, server_.Rows(kSettingsSql));
-    for (int row = 0; row < rows.size(); ++row) {
-      settings_[rows.Text(row, "name")] = rows.Text(row, "setting");
-    }
+    ASSIGN_OR_RETURN(settings_, ReadSettings(server_));
     ASSIGN_OR_RETURN(slots_, ReadSlots(server_, rate_));
     return absl::OkStatus();
   }
@@ -159,8 +156,7 @@ class Examination {
   void Slots() {
     for (const SlotRow& slot : slots_) {
       // Only what is lost already may be dropped without looking at it.
-      const bool lost =
-          slot.situation.wal_status == "lost" || !slot.situation.invalidation_reason.empty();
+      const bool lost = slot.situation.lost();
       const std::string sql =
           lost && !slot.situation.synced && !slot.situation.temporary
               ? absl::StrCat("SELECT pg_drop_replication_slot(", QuoteLiteral(slot.name()), ");")

@@ -92,7 +92,7 @@ Undelivered CountUndelivered(const Server& server, const SlotRow& slot,
     result.unknown = absl::StrCat("it belongs to database ", slot.database);
   } else if (!server.may_replicate()) {
     result.unknown = absl::StrCat("role ", server.role(), " lacks REPLICATION");
-  } else if (slot.situation.wal_status == "lost" || !slot.situation.invalidation_reason.empty()) {
+  } else if (slot.situation.lost()) {
     result.unknown = "it was invalidated";
   }
   if (!result.unknown.empty()) return result;

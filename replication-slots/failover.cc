@@ -2,7 +2,6 @@
 // still lacks.
 #include <algorithm>
 #include <iostream>
-#include <map>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -23,18 +22,9 @@ struct Finding {
   std::string fix;
 };
 
-absl::StatusOr<std::map<std::string, std::string>> Settings(const Server& server) {
-  ASSIGN_OR_RETURN(const PgRows rows, server.Rows(kSettingsSql));
-  std::map<std::string, std::string> settings;
-  for (int row = 0; row < rows.size(); ++row) {
-    settings[rows.Text(row, "name")] = rows.Text(row, "setting");
-  }
-  return settings;
-}
-
 // On a standby: what it needs to hold copies of the primary's slots, and the copies.
 absl::StatusOr<std::vector<Finding>> OnStandby(const Server& server) {
-  ASSIGN_OR_RETURN(auto settings, Settings(server));
+  ASSIGN_OR_RETURN(auto settings, ReadSettings(server));
   std::vector<Finding> findings;
   const auto want = [&](const std::string& name, bool good, const std::string& fix) {
     findings.push_back({good, absl::StrCat(name, " = '", settings[name], "'"), good ? "" : fix});
@@ -69,7 +59,7 @@ absl::StatusOr<std::vector<Finding>> OnStandby(const Server& server) {
 }
 
 absl::StatusOr<std::vector<Finding>> OnPrimary(const Server& server) {
-  ASSIGN_OR_RETURN(auto settings, Settings(server));
+  ASSIGN_OR_RETURN(auto settings, ReadSettings(server));
   std::vector<Finding> findings;
   ASSIGN_OR_RETURN(const std::vector<SlotRow> slots, ReadSlots(server, std::nullopt));
   for (const SlotRow& slot : slots) {
@@ -128,12 +118,7 @@ absl::Status Alter(const Server& server, const FailoverArgs& args) {
     std::cout << command << ";\n";
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<PgSession> session,
-                   Connect({.dsn = server.dsn(),
-                            .replication = true,
-                            .address = server.session().address(),
-                            .application_name = "walpost slots"},
-                           absl::Seconds(10)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PgSession> session, server.OpenReplication());
   RETURN_IF_ERROR(RunQuery(*session, command, absl::Seconds(30)).status());
   Audit(server,
         absl::StrCat("altered slot ", args.name, ": failover ", slot.failover ? "on" : "off",

@@ -42,8 +42,7 @@ absl::Status RequireOurs(const SlotRow& slot, const Consent& consent) {
 
 absl::Status RequireNoLoss(const SlotRow& slot, const Undelivered& undelivered,
                            const Consent& consent) {
-  const bool lost =
-      slot.situation.wal_status == "lost" || !slot.situation.invalidation_reason.empty();
+  const bool lost = slot.situation.lost();
   if (consent.dry_run || consent.lose_events || lost || slot.plugin != "pgoutput") {
     return absl::OkStatus();
   }

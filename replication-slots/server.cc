@@ -74,6 +74,14 @@ absl::StatusOr<PgRows> Server::Rows(
   return RunQuery(*session_, text, timeout_ + kGrace);
 }
 
+absl::StatusOr<std::unique_ptr<PgSession>> Server::OpenReplication() const {
+  return Connect({.dsn = dsn_,
+                  .replication = true,
+                  .address = session_->address(),
+                  .application_name = "walpost slots"},
+                 kConnectTimeout);
+}
+
 absl::Status Server::SetTimeout(absl::Duration timeout) {
   timeout_ = timeout;
   // Zero would be no bound at all.

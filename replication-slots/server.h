@@ -34,6 +34,9 @@ class Server {
       std::string_view sql,
       std::initializer_list<std::pair<std::string_view, std::string_view>> parameters = {}) const;
 
+  // A session of the replication protocol with the same server, whatever else dsn() names.
+  absl::StatusOr<std::unique_ptr<PgSession>> OpenReplication() const;
+
   // The bound of the statements from here on; a minute at first.
   absl::Status SetTimeout(absl::Duration timeout);
 

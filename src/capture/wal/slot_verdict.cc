@@ -47,7 +47,7 @@ Severity Above(T value, T warn, T crit) {
 SlotVerdict JudgeDanger(const SlotSituation& slot, const DangerLimits& limits) {
   Worst worst;
   const std::string look = absl::StrCat("walpost slots show ", slot.name);
-  if (slot.wal_status == "lost" || !slot.invalidation_reason.empty()) {
+  if (slot.lost()) {
     worst.Find(
         Severity::kCritical,
         absl::StrCat("invalidated (",

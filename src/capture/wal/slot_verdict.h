@@ -26,6 +26,9 @@ struct SlotSituation {
   std::optional<std::int64_t> safe_wal_size;      // none: no limit is set, or it is lost
   std::optional<absl::Duration> inactive_for;     // servers 17 and newer
   std::optional<double> wal_rate;                 // bytes per second, measured
+
+  // Invalidated: what it had to deliver can't be read any more.
+  bool lost() const { return wal_status == "lost" || !invalidation_reason.empty(); }
 };
 
 struct DangerLimits {
