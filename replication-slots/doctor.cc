@@ -166,10 +166,7 @@ class Examination {
   }
 
   absl::Status Publications() {
-    ASSIGN_OR_RETURN(const PgRows rows,
-                     server_.Rows(absl::StrCat(
-                         ToAbsl(kPublicationSql.substr(0, kPublicationSql.find("@condition"))),
-                         "true ORDER BY p.pubname, n.nspname, c.relname")));
+    ASSIGN_OR_RETURN(const PgRows rows, server_.Rows(kPublicationSql, {{"name", ""}}));
     for (int row = 0; row < rows.size(); ++row) {
       const std::string name = rows.Text(row, "pubname");
       const std::string quoted = QuoteIdentifier(name);

@@ -64,12 +64,7 @@ absl::StatusOr<std::vector<Pin>> Pins(const Server& server, const SlotRow& slot,
 }
 
 absl::StatusOr<Json> PublicationJson(const Server& server, const std::string& name) {
-  ASSIGN_OR_RETURN(
-      const PgRows rows,
-      server.Rows(
-          absl::StrCat(ToAbsl(kPublicationSql.substr(0, kPublicationSql.find("@condition"))),
-                       "p.pubname = @name ORDER BY n.nspname, c.relname"),
-          {{"name", name}}));
+  ASSIGN_OR_RETURN(const PgRows rows, server.Rows(kPublicationSql, {{"name", name}}));
   Json json;
   json["name"] = name;
   json["publishes_insert"] = rows.size() > 0 && rows.IsTrue(0, "pubinsert");
