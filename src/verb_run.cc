@@ -115,7 +115,8 @@ void Loop(Relay& relay, AdminEndpoint* admin, int signals, absl::Duration drain_
   }
 }
 
-absl::Status Run(const ConfigSources& sources, Config config) {
+absl::Status Run(const ConfigSources& sources, Config config,
+                 const std::function<void(RelayParts&)>& adapt) {
   const int signals = BlockSignals();
   const absl::Cleanup close_signals = [signals] { close(signals); };
   // Nanoseconds: gathering reads wait for fractions of a millisecond.
@@ -140,6 +141,7 @@ absl::Status Run(const ConfigSources& sources, Config config) {
   parts.builder = builder.get();
   parts.poison = &poison;
   parts.metrics = &metrics;
+  if (adapt) adapt(parts);
   Relay relay({.max_inflight_messages = config.max_inflight_messages,
                .max_inflight_bytes = config.max_inflight_bytes,
                .drain_timeout = config.drain_timeout,
@@ -164,9 +166,10 @@ absl::Status Run(const ConfigSources& sources, Config config) {
 
 }  // namespace
 
-ExitCode VerbRun(const ConfigSources& sources, const Config& config) {
+ExitCode VerbRun(const ConfigSources& sources, const Config& config,
+                 const std::function<void(RelayParts&)>& adapt) {
   log::Configure(config.log_level, config.log_format);
-  const absl::Status status = Run(sources, config);
+  const absl::Status status = Run(sources, config, adapt);
   if (status.ok()) {
     log::Info("stopped");
     return ExitCode::kOk;

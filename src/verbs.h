@@ -3,6 +3,7 @@
 // Each returns the exit code of the process. Data goes to standard output, talk to standard error.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "config.h"
 
 namespace walpost {
+
+struct RelayParts;  // relay.h
 
 // Given to every verb that reads the configuration.
 struct ConfigArgs {
@@ -61,8 +64,10 @@ struct CompletionArgs {
 struct VersionArgs {};
 
 // Relays until asked to stop, with a configuration that was accepted; `sources` is where it came
-// from, to read its secrets again.
-ExitCode VerbRun(const ConfigSources& sources, const Config& config);
+// from, to read its secrets again. `adapt` may put something between the relay and its parts, as
+// the harness in bench/ does.
+ExitCode VerbRun(const ConfigSources& sources, const Config& config,
+                 const std::function<void(RelayParts&)>& adapt = nullptr);
 
 int VerbCheck(const CheckArgs& args);
 int VerbPeek(const PeekArgs& args);
