@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/string_view.h"
 #include "harness/waiting.h"
 
 namespace walpost::bench {
@@ -46,10 +47,18 @@ std::string ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
+// 0 for what is no number.
+std::int64_t Number(std::string_view text) {
+  std::int64_t number = 0;
+  return absl::SimpleAtoi(ToAbsl(text), &number) ? number : 0;
+}
+
 // The number after `name:` in /proc/PID/status.
 std::int64_t StatusField(const std::string& status, const std::string& name) {
   const std::size_t at = status.find("\n" + name + ":");
-  return at == std::string::npos ? 0 : std::atoll(status.c_str() + at + name.size() + 2);
+  if (at == std::string::npos) return 0;
+  const std::size_t begin = status.find_first_not_of(" 	", at + name.size() + 2);
+  return Number(status.substr(begin, status.find_first_of(" \n", begin) - begin));
 }
 
 }  // namespace
@@ -136,9 +145,8 @@ Usage UsageOf(pid_t pid) {
   if (fields.size() < 13) return {};
   const std::string status = ReadAll(directory + "/status");
   Usage usage;
-  usage.cpu_seconds =
-      static_cast<double>(std::atoll(fields[11].c_str()) + std::atoll(fields[12].c_str())) /
-      static_cast<double>(sysconf(_SC_CLK_TCK));
+  usage.cpu_seconds = static_cast<double>(Number(fields[11]) + Number(fields[12])) /
+                      static_cast<double>(sysconf(_SC_CLK_TCK));
   usage.resident_bytes = StatusField(status, "VmRSS") * 1024;
   usage.peak_bytes = StatusField(status, "VmHWM") * 1024;
   usage.switches = StatusField(status, "voluntary_ctxt_switches");

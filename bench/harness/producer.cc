@@ -2,6 +2,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <iterator>
 #include <utility>
 
 #include "base/clock.h"
@@ -63,22 +64,30 @@ Producer::~Producer() {
 
 absl::Status Producer::Send(std::int64_t number, std::string_view id, std::string_view key,
                             std::string_view value) {
+  // Not rd_kafka_producev: its macros are of GNU's dialect.
+  rd_kafka_vu_t parts[6] = {};
+  parts[0].vtype = RD_KAFKA_VTYPE_RKT;
+  parts[0].u.rkt = topic_;
+  parts[1].vtype = RD_KAFKA_VTYPE_KEY;
+  parts[1].u.mem = {const_cast<char*>(key.data()), key.size()};
+  parts[2].vtype = RD_KAFKA_VTYPE_VALUE;
+  parts[2].u.mem = {const_cast<char*>(value.data()), value.size()};
+  parts[3].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+  parts[3].u.i = RD_KAFKA_MSG_F_COPY;
+  parts[4].vtype = RD_KAFKA_VTYPE_HEADER;
+  parts[4].u.header = {"id", id.data(), static_cast<ssize_t>(id.size())};
+  parts[5].vtype = RD_KAFKA_VTYPE_OPAQUE;
+  parts[5].u.ptr = reinterpret_cast<void*>(static_cast<std::intptr_t>(number));
   for (;;) {
-    const rd_kafka_resp_err_t error = rd_kafka_producev(
-        client_, RD_KAFKA_V_RKT(topic_), RD_KAFKA_V_KEY(key.data(), key.size()),
-        RD_KAFKA_V_VALUE(const_cast<char*>(value.data()), value.size()),
-        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-        RD_KAFKA_V_HEADER("id", id.data(), static_cast<ssize_t>(id.size())),
-        RD_KAFKA_V_OPAQUE(reinterpret_cast<void*>(static_cast<std::intptr_t>(number))),
-        RD_KAFKA_V_END);
-    if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-      rd_kafka_poll(client_, 10);
-      continue;
+    rd_kafka_error_t* error = rd_kafka_produceva(client_, parts, std::size(parts));
+    if (error == nullptr) return failure_;
+    const rd_kafka_resp_err_t code = rd_kafka_error_code(error);
+    rd_kafka_error_destroy(error);
+    if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+      failure_.Update(Error(absl::StatusCode::kUnavailable, rd_kafka_err2str(code)));
+      return failure_;
     }
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      failure_.Update(Error(absl::StatusCode::kUnavailable, rd_kafka_err2str(error)));
-    }
-    return failure_;
+    rd_kafka_poll(client_, 10);
   }
 }
 

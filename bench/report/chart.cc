@@ -53,18 +53,25 @@ Axis LinearAxis(double low, double high) {
     step = factor * magnitude;
     if (step >= raw) break;
   }
-  for (double tick = std::ceil(low / step) * step; tick <= axis.high + step / 1e6; tick += step) {
-    axis.ticks.emplace_back(tick, TickText(std::abs(tick) < step / 1e6 ? 0 : tick));
+  const auto first = std::llround(std::ceil(low / step));
+  const auto last = std::llround(std::floor(axis.high / step));
+  for (std::int64_t i = first; i <= last; ++i) {
+    const double tick = static_cast<double>(i) * step;
+    axis.ticks.emplace_back(tick, TickText(tick));
   }
   return axis;
 }
 
 Axis LogAxis(double low, double high) {
   Axis axis{.logarithmic = true};
-  axis.low = std::pow(10, std::floor(std::log10(low)));
-  axis.high = std::max(axis.low * 10, std::pow(10, std::ceil(std::log10(high))));
-  for (double tick = axis.low; tick <= axis.high * 1.0001; tick *= 10)
+  const auto first = std::lround(std::floor(std::log10(low)));
+  const auto last = std::max(first + 1, std::lround(std::ceil(std::log10(high))));
+  axis.low = std::pow(10, first);
+  axis.high = std::pow(10, last);
+  for (auto power = first; power <= last; ++power) {
+    const double tick = std::pow(10, power);
     axis.ticks.emplace_back(tick, TickText(tick));
+  }
   return axis;
 }
 

@@ -269,7 +269,7 @@ std::string TextTable(const TitledTable& table) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string padding(widths[i] - row[i].size(), ' ');
-      absl::StrAppend(&line, i == 0 ? "  " : "  ", i == 0 ? row[i] + padding : padding + row[i]);
+      absl::StrAppend(&line, "  ", i == 0 ? row[i] + padding : padding + row[i]);
     }
     absl::StrAppend(&text, line, "\n");
   }

@@ -1,5 +1,6 @@
 // team: should we leave polling? The team's own rate and size, with its poller, with walpost, and with
 // neither: lag, and what each costs the database.
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "scenarios/load_run.h"
@@ -25,7 +26,10 @@ absl::StatusOr<DatabaseLoad> DatabaseLoadNow(Bench& bench) {
           "transactions,"
           "(pg_current_wal_lsn() - '0/0')::bigint AS wal_bytes,"
           "(SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'outbox') AS updates"));
-  const auto number = [&](const char* column) { return std::atoll(rows.Text(0, column).c_str()); };
+  const auto number = [&](const char* column) {
+    std::int64_t value = 0;
+    return absl::SimpleAtoi(rows.Text(0, column), &value) ? value : 0;
+  };
   return DatabaseLoad{number("statements"), number("transactions"), number("wal_bytes"),
                       number("updates")};
 }

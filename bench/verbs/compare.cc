@@ -3,6 +3,7 @@
 // The noise of a figure is what it varied by within a run: the rounds of a drain, the seconds of a lag.
 // A ratio is a difference only if the two ranges between the quartiles don't overlap.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
@@ -27,7 +28,8 @@ struct Figure {
 double Quartile(std::vector<double> values, double fraction) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(fraction * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(
+      std::lround(fraction * static_cast<double>(values.size() - 1)))];
 }
 
 std::vector<double> ColumnOf(const json& rows, std::size_t column) {
@@ -99,9 +101,9 @@ int VerbCompare(const CompareArgs& args) {
     const auto old = old_figures.find(name);
     if (old == old_figures.end() || old->second.value <= 0) continue;
     ++shared;
-    const auto spread = [&](double of_after, double of_before) {
-      return Quartile(figure.parts, of_after) /
-             std::max(Quartile(old->second.parts, of_before), 1e-9);
+    const auto spread = [&new_parts = figure.parts, &old_parts = old->second.parts](
+                            double of_after, double of_before) {
+      return Quartile(new_parts, of_after) / std::max(Quartile(old_parts, of_before), 1e-9);
     };
     std::printf("%-58s %10.2f %10.2f %7.2f  %6.2f to %-5.2f %s\n", name.c_str(), old->second.value,
                 figure.value, figure.value / old->second.value, spread(.25, .75), spread(.75, .25),
