@@ -62,7 +62,7 @@ struct RunFlags {
   std::vector<std::string> scenarios, targets, rates;
   double duration = 0, warm_up = 0, outage = 0, idle = 0;
   std::int64_t backlog = 0, bigtx_rows = 0;
-  int rounds = 0, payload = 0, writers = 0, aggregates = 0, partitions = 0;
+  int rounds = 0, payload = -1, writers = 0, aggregates = 0, partitions = 0;
   std::string poller;
   bool unix_socket = false;
   BenchArgs args;
@@ -132,7 +132,7 @@ int Run(RunFlags& flags) {
   const auto set_seconds = [](double given, absl::Duration& option) {
     if (given > 0) option = absl::Seconds(given);
   };
-  set(flags.payload, options.payload_bytes);
+  if (flags.payload >= 0) options.payload_bytes = flags.payload;
   set(flags.writers, options.writers);
   set(flags.aggregates, options.aggregates);
   set(flags.partitions, options.partitions);
@@ -223,4 +223,11 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace walpost::bench
 
-int main(int argc, char** argv) { return walpost::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return walpost::bench::Main(argc, argv);
+  } catch (const std::exception& error) {  // Of a library; the servers are down by now.
+    std::fprintf(stderr, "walpost-bench: %s\n", error.what());
+    return 70;
+  }
+}

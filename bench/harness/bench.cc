@@ -1,7 +1,9 @@
 #include "harness/bench.h"
 
+#include <cstdio>
 #include <filesystem>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status.h"
@@ -24,7 +26,10 @@ constexpr const char* kPublication =
 // A name of a target as one of a topic, slot or folder.
 std::string PlainName(const std::string& name) {
   std::string plain;
-  for (const char c : name) plain += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  for (const char c : name)
+    plain += absl::ascii_isalnum(static_cast<unsigned char>(c))
+                 ? absl::ascii_tolower(static_cast<unsigned char>(c))
+                 : '_';
   return plain.substr(0, 40);
 }
 
@@ -37,6 +42,7 @@ nlohmann::json Options::ToJson() const {
                          {"rows_per_transaction", rate.rows_per_transaction}});
   }
   return {{"scenarios", scenarios},
+          {"targets", targets},
           {"rates", all_rates},
           {"payload_bytes", payload_bytes},
           {"aggregates", aggregates},
@@ -86,6 +92,7 @@ absl::StatusOr<Assignment> Bench::Prepare(const Target& target) {
 }
 
 absl::StatusOr<Assignment> Bench::PrepareCopy(const Target& target, const std::string& base) {
+  if (Interrupted()) return Error(absl::StatusCode::kCancelled, "interrupted");
   const std::string name = absl::StrCat("b", ++prepared, "_", PlainName(target.name()));
   Assignment assignment{.postgres = postgres.get(),
                         .unix_socket = options.unix_socket,
@@ -102,7 +109,11 @@ absl::StatusOr<Assignment> Bench::PrepareCopy(const Target& target, const std::s
   }
   if (target.delivers() == Delivers::kToKafka) {
     assignment.topic = absl::StrCat("bench.", name);
-    RETURN_IF_ERROR(kafka->CreateTopic(assignment.topic, options.partitions));
+    const absl::Status created = kafka->CreateTopic(assignment.topic, options.partitions);
+    if (!created.ok()) {
+      CleanUp({.slot = assignment.slot});
+      return created;
+    }
   }
   return assignment;
 }
@@ -127,32 +138,24 @@ absl::Status Bench::WarmBroker() {
   return kafka->DeleteTopic("bench.warm");
 }
 
-absl::Status Bench::WaitSlotFree(const std::string& slot) {
-  absl::Status failure;
-  WaitUntil(absl::Seconds(20), [&] {
-    const absl::StatusOr<std::string> active = postgres->Value(absl::StrCat(
-        "SELECT active AS value FROM pg_replication_slots WHERE slot_name = '", slot, "'"));
-    failure = active.status();
-    return !active.ok() || *active != "t";
-  });
-  return failure;
-}
-
-absl::Status Bench::CleanUp(const Assignment& assignment) {
+void Bench::CleanUp(const Assignment& assignment) {
+  absl::Status dropped;
   if (!assignment.slot.empty()) {
-    RETURN_IF_ERROR(WaitSlotFree(assignment.slot));
-    RETURN_IF_ERROR(postgres->Execute(
-        absl::StrCat("SELECT pg_drop_replication_slot('", assignment.slot, "')")));
+    // Its walsender may need a moment to notice that the target has gone.
+    const std::string drop =
+        absl::StrCat("SELECT pg_drop_replication_slot('", assignment.slot, "')");
+    WaitUntil(absl::Seconds(20), [&] { return (dropped = postgres->Execute(drop)).ok(); });
   }
-  if (!assignment.topic.empty()) return kafka->DeleteTopic(assignment.topic);
-  return absl::OkStatus();
+  if (!assignment.topic.empty()) dropped.Update(kafka->DeleteTopic(assignment.topic));
+  if (!dropped.ok()) std::fprintf(stderr, "%s\n", std::string(dropped.message()).c_str());
 }
 
 void Bench::Judge(const std::string& what, const Correctness& check) {
   if (check.ok()) return;
   wrong.push_back(absl::StrCat(what, ": ", check.lost, " events lost, ", check.phantom,
-                               " phantoms, ", check.out_of_order, " out of order, of ",
-                               check.committed, " committed"));
+                               " phantoms, ", check.split, " apart from their key, ",
+                               check.out_of_order, " out of order, of ", check.committed,
+                               " committed"));
 }
 
 const std::vector<ScenarioRow>& Scenarios() {

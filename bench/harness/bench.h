@@ -57,8 +57,8 @@ struct Bench {
   std::vector<std::string> wrong;                      // what a target did wrong, one line each
   int prepared = 0;
 
-  // Those asked for, else `standard`; each known and its version noted. One that isn't there is left
-  // out, and listed under "left_out".
+  // Those asked for, else `standard`; each known and its version noted. A standard one that isn't there
+  // is left out, and `versions` says so.
   absl::StatusOr<std::vector<std::unique_ptr<Target>>> TargetsOr(
       const std::vector<std::string>& standard);
 
@@ -66,15 +66,15 @@ struct Bench {
   absl::StatusOr<Assignment> Prepare(const Target& target);
   // Beside an existing table: a slot copied from `base`, and a topic.
   absl::StatusOr<Assignment> PrepareCopy(const Target& target, const std::string& base);
-  // Drops slot and topic, once the target has stopped.
-  absl::Status CleanUp(const Assignment& assignment);
+  // Drops slot and topic, once the target has stopped; whatever became of it, so that the next one finds
+  // the servers as this one did. Says on standard error what it couldn't drop.
+  void CleanUp(const Assignment& assignment);
 
   // Some thousand messages through the broker, whose compiler is cold at first: the first target would
   // pay for it.
   absl::Status WarmBroker();
   // Empties the table and makes the publication anew.
   absl::Status MakeTable();
-  absl::Status WaitSlotFree(const std::string& slot);
   // Notes what `check` says against `what`.
   void Judge(const std::string& what, const Correctness& check);
 };

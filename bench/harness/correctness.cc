@@ -6,23 +6,22 @@
 namespace walpost::bench {
 
 nlohmann::json Correctness::ToJson() const {
-  return {{"ok", ok()},
-          {"committed", committed},
-          {"delivered", delivered},
-          {"lost", lost},
-          {"behind", behind},
-          {"phantom", phantom},
-          {"duplicates", duplicates},
-          {"out_of_order", out_of_order}};
+  return {{"ok", ok()},     {"committed", committed},   {"delivered", delivered},
+          {"lost", lost},   {"behind", behind},         {"phantom", phantom},
+          {"split", split}, {"duplicates", duplicates}, {"out_of_order", out_of_order}};
 }
 
 Correctness Check(const Deliveries& deliveries, const std::vector<bool>& committed,
                   const std::function<std::int64_t(std::int64_t)>& key_of, bool at_rest) {
   Correctness check;
   check.phantom = deliveries.strangers;
-  // Partitions arrive interleaved, but a key has one: the order within it is what the topic holds.
+  // Partitions arrive interleaved; a key must have one, and the order within it is the topic's.
   std::unordered_map<std::int64_t, std::int64_t> newest;  // of each key
+  std::unordered_map<std::int64_t, std::int32_t> partition;
   for (const std::int64_t number : deliveries.arrivals) {
+    const std::int32_t here = deliveries.sightings[static_cast<std::size_t>(number)].partition;
+    const auto [first, is_first] = partition.try_emplace(key_of(number), here);
+    if (!is_first && first->second != here) ++check.split;
     const auto [known, added] = newest.try_emplace(key_of(number), number);
     if (!added && number < known->second) ++check.out_of_order;
     known->second = std::max(known->second, number);

@@ -12,6 +12,7 @@ struct Sighting {
   std::int64_t seen = 0;      // CLOCK_MONOTONIC in ns when the consumer had it first; 0: never
   std::int64_t appended = 0;  // the broker's own time in ms since 1970 (LogAppendTime)
   std::int32_t times = 0;
+  std::int32_t partition = 0;
 };
 
 // What a consumer has seen.
@@ -29,9 +30,10 @@ struct Correctness {
   std::int64_t behind = 0;      // not delivered yet: the target was still at work when time ran out
   std::int64_t phantom = 0;     // records that are no committed event
   std::int64_t duplicates = 0;  // further deliveries of an event
+  std::int64_t split = 0;       // events in another partition than the one before of their key
   std::int64_t out_of_order = 0;  // first deliveries after a later one of the same key
 
-  bool ok() const { return lost == 0 && phantom == 0 && out_of_order == 0; }
+  bool ok() const { return lost == 0 && phantom == 0 && split == 0 && out_of_order == 0; }
   nlohmann::json ToJson() const;
 };
 

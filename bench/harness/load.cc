@@ -36,7 +36,7 @@ absl::Status Failed(PGconn* connection, const char* what) {
 
 std::int64_t KeyOf(const LoadShape& shape, std::int64_t number) {
   const std::int64_t writer = number / shape.rows_per_transaction % shape.writers;
-  return writer * shape.aggregates + number % shape.aggregates;
+  return writer * shape.aggregates + KeyNumber(number, shape.aggregates);
 }
 
 std::string EventId(std::int64_t number) { return absl::StrFormat("%s%012x", kIdPrefix, number); }
@@ -64,7 +64,7 @@ std::string InsertEvents(const std::string& first, const std::string& last,
   return absl::StrCat(
       "INSERT INTO outbox (id, aggregate_type, aggregate_id, event_type, payload) SELECT ('",
       kIdPrefix, "' || lpad(to_hex(n), 12, '0'))::uuid, 'bench', ", QuoteLiteral(prefix),
-      " || n % ", aggregates, ", 'placed', jsonb_build_object('seq', n, 'text', repeat('x', ",
+      " || n / 8 % ", aggregates, ", 'placed', jsonb_build_object('seq', n, 'text', repeat('x', ",
       payload_bytes, ")) FROM generate_series((", first, ")::bigint, (", last, ")::bigint) n");
 }
 
@@ -115,6 +115,7 @@ absl::Status Load::WriteAll(int writer) {
        transaction += shape_.writers) {
     const MonotonicTime intended = started_ + apart * static_cast<double>(transaction);
     SleepUntil(intended);
+    if (Interrupted()) return Error(absl::StatusCode::kCancelled, "interrupted");
     const std::int64_t first = transaction * shape_.rows_per_transaction;
     const std::int64_t last = first + shape_.rows_per_transaction - 1;
     const std::string first_text = absl::StrCat(first);

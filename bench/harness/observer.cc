@@ -106,6 +106,7 @@ void Observer::Note(rd_kafka_message_t* message, std::int64_t now) {
   Sighting& sighting = deliveries_.sightings[static_cast<std::size_t>(*number)];
   if (++sighting.times > 1) return;
   sighting.seen = now;
+  sighting.partition = message->partition;
   rd_kafka_timestamp_type_t kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
   sighting.appended = rd_kafka_message_timestamp(message, &kind);
   deliveries_.arrivals.push_back(*number);
@@ -114,14 +115,15 @@ void Observer::Note(rd_kafka_message_t* message, std::int64_t now) {
 
 bool Observer::WaitFor(std::int64_t count, absl::Duration rest, absl::Duration limit) const {
   const std::int64_t began = MonotonicNow().nanoseconds();
-  bool at_rest = false;
-  WaitUntil(limit, [&] {
-    if (delivered() >= count) return at_rest = true;
-    const absl::Duration quiet =
-        absl::Nanoseconds(MonotonicNow().nanoseconds() - std::max(began, last_arrival()));
-    return at_rest = quiet > rest;
-  });
-  return at_rest;
+  for (;;) {
+    if (delivered() >= count) return true;
+    const std::int64_t now = MonotonicNow().nanoseconds();
+    const absl::Duration quiet = absl::Nanoseconds(now - std::max(began, last_arrival()));
+    if (quiet > rest) return true;
+    // Once it is quiet, it is waited whether it stays so.
+    if (absl::Nanoseconds(now - began) > limit && quiet < rest / 2) return false;
+    SleepUntil(MonotonicNow() + absl::Milliseconds(10));
+  }
 }
 
 absl::StatusOr<std::unique_ptr<OffsetCounter>> OffsetCounter::Start(const std::string& bootstrap,
@@ -138,7 +140,7 @@ OffsetCounter::~OffsetCounter() {
   if (client_ != nullptr) rd_kafka_destroy(client_);
 }
 
-absl::StatusOr<std::int64_t> OffsetCounter::Count() {
+std::int64_t OffsetCounter::Count() {
   std::int64_t sum = 0;
   for (int p = 0; p < partitions_; ++p) {
     std::int64_t low = 0;
@@ -146,10 +148,11 @@ absl::StatusOr<std::int64_t> OffsetCounter::Count() {
     const rd_kafka_resp_err_t error =
         rd_kafka_query_watermark_offsets(client_, topic_.c_str(), p, &low, &high, 5000);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return Error(absl::StatusCode::kUnavailable, rd_kafka_err2str(error));
+      return last_;  // A leader that is being elected: the next look will tell.
     }
     sum += high;
   }
+  last_ = sum;
   return sum;
 }
 

@@ -1,6 +1,7 @@
 #include "harness/process.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,7 +78,7 @@ absl::StatusOr<Process> Process::Start(const Command& command) {
   close(output);
   if (pid < 0) return Error(absl::StatusCode::kUnavailable, "fork failed");
   Process process;
-  process.pid_ = pid;
+  process.pid_ = process.group_ = pid;
   process.log_file_ = command.log_file;
   return process;
 }
@@ -86,7 +87,9 @@ Process::Process(Process&& other) noexcept { *this = std::move(other); }
 
 Process& Process::operator=(Process&& other) noexcept {
   std::swap(pid_, other.pid_);
+  std::swap(group_, other.group_);
   std::swap(exit_code_, other.exit_code_);
+  std::swap(exit_cpu_seconds_, other.exit_cpu_seconds_);
   std::swap(log_file_, other.log_file_);
   return *this;
 }
@@ -96,18 +99,25 @@ Process::~Process() { Stop(absl::ZeroDuration()); }
 bool Process::Running() {
   if (pid_ == 0) return false;
   int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) != pid_) return true;
+  rusage usage{};
+  if (wait4(pid_, &status, WNOHANG, &usage) != pid_) return true;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  exit_cpu_seconds_ = seconds(usage.ru_utime) + seconds(usage.ru_stime);
   exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   pid_ = 0;
   return false;
 }
 
 void Process::Stop(absl::Duration grace) {
-  if (!Running()) return;
-  kill(pid_, SIGTERM);
-  if (WaitUntil(grace, [this] { return !Running(); })) return;
-  kill(-pid_, SIGKILL);
+  if (group_ == 0) return;
+  // The whole group: a script may have started its relay without exec.
+  kill(-group_, SIGTERM);
+  WaitUntil(grace, [this] { return !Running() && kill(-group_, 0) != 0; });
+  kill(-group_, SIGKILL);
   WaitUntil(absl::Seconds(10), [this] { return !Running(); });
+  group_ = 0;
 }
 
 absl::StatusOr<std::string> RunTool(const std::vector<std::string>& argv) {

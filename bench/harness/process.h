@@ -34,11 +34,14 @@ class Process {
   // False once it has ended; then exit_code() is known (128 + signal for one that was killed).
   bool Running();
   int exit_code() const { return exit_code_; }
-  // SIGTERM, and SIGKILL to its whole group once `grace` has passed.
+  double exit_cpu_seconds() const { return exit_cpu_seconds_; }
+  // SIGTERM to its whole group, and SIGKILL once `grace` has passed.
   void Stop(absl::Duration grace);
 
  private:
-  pid_t pid_ = 0;  // 0: none, or ended and waited for
+  pid_t pid_ = 0;    // 0: none, or ended and waited for
+  pid_t group_ = 0;  // 0: none, or stopped
+  double exit_cpu_seconds_ = 0;
   int exit_code_ = -1;
   std::string log_file_;
 };

@@ -156,10 +156,12 @@ nlohmann::json CostBetween(const Cost& from, const Cost& to, std::int64_t events
                          {"server_cpu_share", Share(server, to.at - from.at)},
                          {"peak_bytes", to.target.peak_bytes},
                          {"server_peak_bytes", to.server.peak_bytes}};
-  if (events > 0) {
-    cost["cpu_us_per_event"] = target * 1e6 / static_cast<double>(events);
-    cost["server_cpu_us_per_event"] = server * 1e6 / static_cast<double>(events);
-  }
+  const auto per_event = [events](double seconds) {
+    return events > 0 ? nlohmann::json(seconds * 1e6 / static_cast<double>(events))
+                      : nlohmann::json();
+  };
+  cost["cpu_us_per_event"] = per_event(target);
+  cost["server_cpu_us_per_event"] = per_event(server);
   return cost;
 }
 

@@ -37,6 +37,7 @@ class RunningTarget {
   // An error once it has ended with anything but 0.
   absl::Status Alive();
   bool Ended() { return !process_.Running(); }
+  double exit_cpu_seconds() const { return process_.exit_cpu_seconds(); }  // once it has ended
   // SIGTERM; what it cost stays.
   void Stop();
 

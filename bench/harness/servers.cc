@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "harness/process.h"
@@ -18,7 +19,10 @@ constexpr absl::Duration kStatementLimit = absl::Minutes(10);
 // What a server tool printed: one JSON object on its last line.
 absl::StatusOr<nlohmann::json> RunServerTool(const std::vector<std::string>& argv) {
   ASSIGN_OR_RETURN(const std::string output, RunTool(argv));
-  nlohmann::json json = nlohmann::json::parse(output, nullptr, false);
+  // Warnings may come before it.
+  const std::size_t line = output.rfind('{');
+  nlohmann::json json =
+      nlohmann::json::parse(output.substr(line == std::string::npos ? 0 : line), nullptr, false);
   if (!json.is_object()) {
     return Error(absl::StatusCode::kInternal, absl::StrCat(argv[0], " printed no JSON: ", output));
   }
@@ -119,6 +123,11 @@ absl::StatusOr<Lsn> Postgres::CurrentLsn() {
   const std::optional<Lsn> lsn = ParseLsn(text);
   if (!lsn) return Error(absl::StatusCode::kInternal, absl::StrCat("not an LSN: ", text));
   return *lsn;
+}
+
+std::int64_t NumberIn(const PgRows& rows, const char* column) {
+  std::int64_t number = 0;
+  return rows.size() > 0 && absl::SimpleAtoi(rows.Text(0, column), &number) ? number : 0;
 }
 
 absl::StatusOr<std::unique_ptr<Kafka>> Kafka::Start(const std::string& tools,

@@ -43,6 +43,9 @@ class Postgres {
   std::unique_ptr<PgSession> session_;
 };
 
+// The first row's column as a whole number; 0 for NULL, or without a row.
+std::int64_t NumberIn(const PgRows& rows, const char* column);
+
 // Thread: one.
 class Kafka {
  public:

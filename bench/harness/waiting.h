@@ -1,6 +1,7 @@
-// Waiting for a condition, with a deadline. A benchmark may sleep: it has no loop to block.
+// Waiting for a condition, with a deadline; and being asked to stop. A benchmark may sleep: it has no loop to block.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -8,6 +9,12 @@
 #include "base/clock.h"
 
 namespace walpost::bench {
+
+// Set by SIGINT and SIGTERM: no target is begun any more, and what runs is taken down in order.
+inline std::atomic<bool>& Interrupted() {
+  static std::atomic<bool> interrupted = false;
+  return interrupted;
+}
 
 inline void SleepUntil(MonotonicTime when) {
   std::this_thread::sleep_until(

@@ -17,7 +17,7 @@ constexpr double kLeft = 62;
 constexpr double kRight = 14;
 constexpr double kTop = 10;
 constexpr double kBottom = 40;
-constexpr int kColours = 10;
+constexpr std::size_t kColours = 10;  // then dashed
 constexpr double kHighestPercentile = 0.9999;
 
 double OnPercentileAxis(double fraction) {
@@ -135,13 +135,14 @@ std::string Path(const Chart& chart, const Line& line, const Axis& x, const Axis
     absl::StrAppendFormat(&points, "%.1f,%.1f ",
                           X(x, chart.percentiles ? OnPercentileAxis(at) : at), Y(y, value));
   }
-  return absl::StrFormat("<polyline class='line c%d' points='%s'><title>%s</title></polyline>",
-                         colour, points, EscapeHtml(line.name));
+  return absl::StrFormat("<polyline class='line c%d'%s points='%s'><title>%s</title></polyline>",
+                         colour % kColours, colour < kColours ? "" : " stroke-dasharray='5 3'",
+                         points, EscapeHtml(line.name));
 }
 
 std::size_t ColourOf(const std::string& name, const std::vector<std::string>& names) {
   const auto found = std::find(names.begin(), names.end(), name);
-  return static_cast<std::size_t>(found - names.begin()) % kColours;
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 }  // namespace
@@ -175,7 +176,7 @@ std::string Draw(const Chart& chart, const std::vector<std::string>& names) {
   for (const Line& line : chart.lines) {
     const std::size_t colour = ColourOf(line.name, names);
     absl::StrAppend(&svg, Path(chart, line, x, y, colour));
-    absl::StrAppendFormat(&legend, "<span><i class='b%d'></i>%s</span>", colour,
+    absl::StrAppendFormat(&legend, "<span><i class='b%d'></i>%s</span>", colour % kColours,
                           EscapeHtml(line.name));
   }
   return absl::StrCat("<figure><figcaption>", EscapeHtml(chart.title), "</figcaption>", svg,

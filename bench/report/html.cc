@@ -1,7 +1,6 @@
 #include "report/html.h"
 
 #include <algorithm>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -122,13 +121,20 @@ void Append(std::vector<Chart>& charts, std::vector<Chart> more) {
 
 std::vector<Chart> ChartsOf(const json& scenarios) {
   std::vector<Chart> charts;
-  std::map<double, json> by_rate;
-  for (const json& row : scenarios.value("lag", json::array()))
-    by_rate[row["rate"].get<double>()].push_back(row);
-  for (const auto& [rate, rows] : by_rate)
-    Append(charts, LagCharts(absl::StrFormat("Lag at %g events/s", rate), rows));
-  if (scenarios.contains("team"))
+  std::vector<std::pair<std::string, json>> by_rate;
+  for (const json& row : scenarios.value("lag", json::array())) {
+    if (by_rate.empty() || by_rate.back().first != RateOf(row))
+      by_rate.emplace_back(RateOf(row), json::array());
+    by_rate.back().second.push_back(row);
+  }
+  for (const auto& [rate, rows] : by_rate) {
+    Append(charts, LagCharts("Lag at " + rate, rows));
+    Append(charts, UsageCharts("Lag at " + rate, rows));
+  }
+  if (scenarios.contains("team")) {
     Append(charts, LagCharts("Poller against walpost", scenarios["team"]));
+    Append(charts, UsageCharts("Poller against walpost", scenarios["team"]));
+  }
   if (scenarios.contains("drain")) {
     const json& rows = scenarios["drain"];
     charts.push_back(ChartOf(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -51,22 +52,37 @@ std::vector<std::string> ErrorRow(const json& row, std::size_t width) {
   return cells;
 }
 
-std::vector<TitledTable> LagTables(const json& rows) {
-  std::vector<TitledTable> tables;
-  std::vector<double> rates;
-  for (const json& row : rows) {
-    const double rate = row["rate"].get<double>();
-    if (std::find(rates.begin(), rates.end(), rate) == rates.end()) rates.push_back(rate);
+// What the producer alone takes at a rate: the last part of every lag.
+void AddLimit(const json& limits, const json& base, TitledTable& table) {
+  for (const json& row : limits.value("produce", json::array())) {
+    if (row["rate"] != base["rate"]) continue;
+    const json& alone = row["produce_to_consumer"];
+    const json& lag = base["lag"]["intended_to_consumer"];
+    const auto ratio = [&](const char* percentile) {
+      return Ratio(alone[percentile].get<double>() / std::max(1.0, lag[percentile].get<double>()));
+    };
+    table.rows.push_back({"producer alone (limit)", ratio("p50"), ratio("p99"), Ms(alone["p50"]),
+                          Ms(alone["p90"]), Ms(alone["p99"]), Ms(alone["p999"]), Ms(alone["max"]),
+                          "", "", "", ""});
   }
-  for (const double rate : rates) {
+}
+
+std::vector<TitledTable> LagTables(const json& rows, const json& limits) {
+  std::vector<TitledTable> tables;
+  std::vector<std::string> rates;
+  for (const json& row : rows) {
+    if (std::find(rates.begin(), rates.end(), RateOf(row)) == rates.end())
+      rates.push_back(RateOf(row));
+  }
+  for (const std::string& rate : rates) {
     json of_rate = json::array();
     for (const json& row : rows) {
-      if (row["rate"].get<double>() == rate) of_rate.push_back(row);
+      if (RateOf(row) == rate) of_rate.push_back(row);
     }
     const std::string reference = Reference(of_rate);
     const json* base = FindRow(of_rate, reference);
     TitledTable table{
-        .title = absl::StrFormat("Lag at %g events/s", rate),
+        .title = "Lag at " + rate,
         .note = absl::StrCat(
             "Milliseconds from the moment at which the transaction was to begin until an "
             "independent consumer has the event. Ratios are to ",
@@ -89,6 +105,7 @@ std::vector<TitledTable> LagTables(const json& rows) {
            Ms(lag["p99"]), Ms(lag["p999"]), Ms(lag["max"]), Percent(row["cost"]["cpu_share"]),
            Percent(row["cost"]["server_cpu_share"]), Mb(row["cost"]["peak_bytes"]), Verdict(row)});
     }
+    if (base != nullptr) AddLimit(limits, *base, table);
     tables.push_back(std::move(table));
   }
   TitledTable stages{
@@ -96,14 +113,13 @@ std::vector<TitledTable> LagTables(const json& rows) {
       .note =
           "Milliseconds from the return of COMMIT: received by the relay, handed to the producer, "
           "acknowledged by the broker, read by the consumer.",
-      .rows = {{"events/s", "stage", "p50", "p90", "p99", "p99.9", "max"}}};
+      .rows = {{"rate", "stage", "p50", "p90", "p99", "p99.9", "max"}}};
   for (const json& row : rows) {
     if (!row.contains("stages")) continue;
     json all = row["stages"];
     const auto add = [&](const char* name, const json& histogram) {
-      stages.rows.push_back({absl::StrFormat("%g", row["rate"].get<double>()), name,
-                             Ms(histogram["p50"]), Ms(histogram["p90"]), Ms(histogram["p99"]),
-                             Ms(histogram["p999"]), Ms(histogram["max"])});
+      stages.rows.push_back({RateOf(row), name, Ms(histogram["p50"]), Ms(histogram["p90"]),
+                             Ms(histogram["p99"]), Ms(histogram["p999"]), Ms(histogram["max"])});
     };
     add("received", all["commit_to_received"]);
     add("produced", all["commit_to_produced"]);
@@ -136,13 +152,14 @@ TitledTable DrainTable(const std::string& title, const json& rows) {
     std::string rounds;
     for (const json& round : row["rounds"])
       absl::StrAppend(&rounds, rounds.empty() ? "" : " ", Fixed(round, 0));
-    table.rows.push_back({row["target"], other > 0 ? Ratio(rate / other) : "",
-                          Fixed(row.value("of_limit", json()), 2), Fixed(rate, 0),
-                          Fixed(row["warm_events_per_second"], 0),
-                          Fixed(row["cost"]["cpu_us_per_event"], 1),
-                          Fixed(row["cost"]["server_cpu_us_per_event"], 1),
-                          Mb(row["cost"]["peak_bytes"]), Fixed(row["start_to_first_seconds"], 2),
-                          rounds, row["complete"].get<bool>() ? Verdict(row) : "not done in time"});
+    table.rows.push_back(
+        {row["target"], other > 0 ? Ratio(rate / other) : "",
+         Fixed(row.value("of_limit", json()), 2), Fixed(rate, 0),
+         Fixed(row["warm_events_per_second"], 0), Fixed(row["cost"]["cpu_us_per_event"], 1),
+         Fixed(row["cost"]["server_cpu_us_per_event"], 1), Mb(row["cost"]["peak_bytes"]),
+         Fixed(row["start_to_first_seconds"], 2), rounds,
+         row["complete"].get<bool>() || Verdict(row) == "WRONG" ? Verdict(row)
+                                                                : "not done in time"});
   }
   return table;
 }
@@ -203,20 +220,23 @@ TitledTable BigTransactionTable(const json& rows) {
 }
 
 TitledTable IdleTable(const json& rows) {
-  TitledTable table{.title = "Idle outbox",
-                    .note =
-                        "CPU of one core, first with nothing happening, then with neighbour tables "
-                        "being written; "
-                        "the most WAL that was not confirmed meanwhile.",
-                    .rows = {{"target", "quiet CPU %", "busy CPU %", "unconfirmed MB"}}};
+  TitledTable table{
+      .title = "Idle outbox",
+      .note =
+          "CPU of one core, first with nothing happening, then with neighbour tables "
+          "being written; "
+          "the most WAL that the slot kept meanwhile (from restart_lsn), and that was not "
+          "confirmed.",
+      .rows = {{"target", "quiet CPU %", "busy CPU %", "retained MB", "unconfirmed MB"}}};
   for (const json& row : rows) {
     if (row.contains("error")) {
-      table.rows.push_back(ErrorRow(row, 4));
+      table.rows.push_back(ErrorRow(row, 5));
       continue;
     }
     table.rows.push_back(
         {row["target"], Fixed(row["quiet_cost"]["cpu_share"].get<double>() * 100, 2),
          Fixed(row["busy_cost"]["cpu_share"].get<double>() * 100, 2),
+         absl::StrFormat("%.2f", row["retained_bytes_max"].get<double>() / 1e6),
          absl::StrFormat("%.2f", row["unconfirmed_bytes_max"].get<double>() / 1e6)});
   }
   return table;
@@ -226,35 +246,31 @@ TitledTable TeamTable(const json& rows) {
   TitledTable table{
       .title = "Should we leave polling?",
       .note = "The database's counters with each relay; the first row is the load alone.",
-      .rows = {{"target", "lag p50 ms", "lag p99 ms", "statements/s", "transactions/s",
-                "WAL bytes/event", "dead tuples/event", "backend CPU %", "relay CPU %",
+      .rows = {{"target", "delivered/s", "lag p50 ms", "lag p99 ms", "statements/s",
+                "transactions/s", "WAL kB/s", "dead tuples/s", "backend CPU %", "relay CPU %",
                 "relay peak MB", "events"}}};
   for (const json& row : rows) {
     if (row.contains("error")) {
-      table.rows.push_back(ErrorRow(row, 11));
+      table.rows.push_back(ErrorRow(row, 12));
       continue;
     }
     const json& database = row["database"];
-    std::vector<std::string> cells = {row["target"],
-                                      "",
-                                      "",
-                                      Fixed(database["statements_per_second"], 0),
-                                      Fixed(database["transactions_per_second"], 0),
-                                      Fixed(database["wal_bytes_per_event"], 0),
-                                      Fixed(database["dead_tuples_per_event"], 2),
-                                      "",
-                                      "",
-                                      "",
-                                      ""};
-    if (row.contains("lag")) {
-      cells[1] = Ms(row["lag"]["intended_to_consumer"]["p50"]);
-      cells[2] = Ms(row["lag"]["intended_to_consumer"]["p99"]);
-      cells[7] = Percent(row["cost"]["server_cpu_share"]);
-      cells[8] = Percent(row["cost"]["cpu_share"]);
-      cells[9] = Mb(row["cost"]["peak_bytes"]);
-      cells[10] = Verdict(row);
-    }
-    table.rows.push_back(std::move(cells));
+    const bool relay = row.contains("lag");  // The first row has none.
+    const auto of_relay = [&](const std::function<std::string()>& text) {
+      return relay ? text() : "";
+    };
+    const auto lag = [&](const char* percentile) {
+      return Ms(row["lag"]["intended_to_consumer"][percentile]);
+    };
+    table.rows.push_back(
+        {row["target"], of_relay([&] { return Fixed(row["delivered_per_second"], 0); }),
+         of_relay([&] { return lag("p50"); }), of_relay([&] { return lag("p99"); }),
+         Fixed(database["statements_per_second"], 0), Fixed(database["transactions_per_second"], 0),
+         Fixed(database["wal_bytes_per_second"].get<double>() / 1000, 0),
+         Fixed(database["dead_tuples_per_second"], 0),
+         of_relay([&] { return Percent(row["cost"]["server_cpu_share"]); }),
+         of_relay([&] { return Percent(row["cost"]["cpu_share"]); }),
+         of_relay([&] { return Mb(row["cost"]["peak_bytes"]); }), Verdict(row)});
   }
   return table;
 }
@@ -281,7 +297,8 @@ std::string TextTable(const TitledTable& table) {
 absl::StatusOr<json> ReadResult(const std::string& file) {
   std::ifstream input(file);
   json result = json::parse(input, nullptr, false);
-  if (!result.is_object() || !result.contains("schema")) {
+  const auto has = [&](const char* key) { return result.is_object() && result.contains(key); };
+  if (!has("schema") || !has("host") || !has("options") || !has("scenarios")) {
     return WithHint(Error(absl::StatusCode::kInvalidArgument,
                           absl::StrCat(file, " is not a result of walpost-bench")),
                     "name a result.json that `walpost-bench run` wrote");
@@ -294,13 +311,21 @@ absl::StatusOr<json> ReadResult(const std::string& file) {
   return result;
 }
 
+std::string RateOf(const json& row) {
+  const int rows = row.value("rows_per_transaction", 1);
+  const std::string rate = absl::StrFormat("%g events/s", row["rate"].get<double>());
+  return rows == 1 ? rate : absl::StrCat(rate, ", ", rows, " a transaction");
+}
+
 std::vector<TitledTable> TablesOf(const json& result) {
   std::vector<TitledTable> tables;
   const json& scenarios = result["scenarios"];
   const auto has = [&](const char* name) { return scenarios.contains(name); };
   if (has("team")) tables.push_back(TeamTable(scenarios["team"]));
   if (has("lag")) {
-    for (TitledTable& table : LagTables(scenarios["lag"])) tables.push_back(std::move(table));
+    for (TitledTable& table :
+         LagTables(scenarios["lag"], scenarios.value("limits", json::object())))
+      tables.push_back(std::move(table));
   }
   if (has("drain")) tables.push_back(DrainTable("Drain of a backlog", scenarios["drain"]));
   if (has("limits")) {

@@ -18,6 +18,9 @@ inline constexpr int kResultSchema = 1;
 // Errors: kInvalidArgument (no such file, no result, a schema that this version doesn't know).
 absl::StatusOr<nlohmann::json> ReadResult(const std::string& file);
 
+// "1000 events/s", and of how many rows a transaction is, if of more than one.
+std::string RateOf(const nlohmann::json& row);
+
 // Tables of the headline figures, ratios first.
 std::string TextSummary(const nlohmann::json& result);
 

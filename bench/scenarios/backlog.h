@@ -14,12 +14,12 @@ struct Backlog {
   std::string slot;  // before the first event
   Lsn end;           // behind the last one
   std::int64_t events = 0;
-  int aggregates = 0;  // event n has key n modulo this
+  int aggregates = 0;  // keys by KeyNumber()
 };
 
 // Half of it single-row transactions, the rest in transactions of 50, and one of a tenth of all.
 absl::StatusOr<Backlog> BuildBacklog(Bench& bench);
-absl::Status DropBacklog(Bench& bench, const Backlog& backlog);
+void DropBacklog(Bench& bench, const Backlog& backlog);
 
 // {"target", "events", "seconds", "events_per_second", "warm_events_per_second", "start_to_first_seconds",
 //  "delivered_over_time": [[seconds, events], …], "cost", "usage", "correctness"}.

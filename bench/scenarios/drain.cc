@@ -1,4 +1,5 @@
 // drain: how fast a backlog goes, at what cost, for each target from the same position.
+#include "absl/cleanup/cleanup.h"
 #include "base/status.h"
 #include "scenarios/rounds.h"
 
@@ -11,8 +12,8 @@ absl::StatusOr<nlohmann::json> RunDrain(Bench& bench) {
                                     "debezium-tuned", "poll-100-skip-locked"}));
   bench.progress.Step("drain: building the backlog", absl::Seconds(20));
   ASSIGN_OR_RETURN(const Backlog backlog, BuildBacklog(bench));
+  const absl::Cleanup drop = [&] { DropBacklog(bench, backlog); };
   ASSIGN_OR_RETURN(nlohmann::json results, DrainInRounds(bench, targets, backlog, "drain"));
-  RETURN_IF_ERROR(DropBacklog(bench, backlog));
   return results;
 }
 

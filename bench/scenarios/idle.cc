@@ -1,5 +1,6 @@
 // idle: the outbox rests. First nothing at all happens (what does waiting cost?), then neighbour tables
 // are written (how much WAL does the slot keep, though there is nothing to deliver?).
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "harness/running.h"
@@ -22,9 +23,8 @@ absl::StatusOr<nlohmann::json> Kept(Bench& bench, const std::string& slot, Monot
                        "(pg_current_wal_lsn() - confirmed_flush_lsn)::bigint AS unconfirmed "
                        "FROM pg_replication_slots WHERE slot_name = '",
                        slot, "'")));
-  return nlohmann::json{absl::ToDoubleSeconds(MonotonicNow() - start),
-                        std::stoll(rows.Text(0, "retained")),
-                        std::stoll(rows.Text(0, "unconfirmed"))};
+  return nlohmann::json{absl::ToDoubleSeconds(MonotonicNow() - start), NumberIn(rows, "retained"),
+                        NumberIn(rows, "unconfirmed")};
 }
 
 absl::StatusOr<nlohmann::json> BesideNeighbours(Bench& bench, const std::string& slot) {
@@ -45,6 +45,7 @@ absl::StatusOr<nlohmann::json> BesideNeighbours(Bench& bench, const std::string&
 absl::StatusOr<nlohmann::json> Idle(Bench& bench, const Target& target) {
   RETURN_IF_ERROR(bench.postgres->Execute(kNeighbour));
   ASSIGN_OR_RETURN(const Assignment assignment, bench.Prepare(target));
+  const absl::Cleanup clean_up = [&] { bench.CleanUp(assignment); };
   ASSIGN_OR_RETURN(const std::unique_ptr<RunningTarget> running,
                    RunningTarget::Start(target, assignment, *bench.postgres));
   RETURN_IF_ERROR(running->WaitReady(absl::Seconds(90)));
@@ -56,14 +57,18 @@ absl::StatusOr<nlohmann::json> Idle(Bench& bench, const Target& target) {
   const Cost end = running->CostNow();
   RETURN_IF_ERROR(running->Alive());
   running->Stop();
-  RETURN_IF_ERROR(bench.CleanUp(assignment));
-  std::int64_t most = 0;
-  for (const nlohmann::json& row : over_time) most = std::max(most, row[2].get<std::int64_t>());
+  std::int64_t retained = 0;
+  std::int64_t unconfirmed = 0;
+  for (const nlohmann::json& row : over_time) {
+    retained = std::max(retained, row[1].get<std::int64_t>());
+    unconfirmed = std::max(unconfirmed, row[2].get<std::int64_t>());
+  }
   return nlohmann::json{{"target", target.name()},
                         {"quiet_cost", CostBetween(quiet, busy, 0)},
                         {"busy_cost", CostBetween(busy, end, 0)},
                         {"kept_over_time", std::move(over_time)},
-                        {"unconfirmed_bytes_max", most}};
+                        {"retained_bytes_max", retained},
+                        {"unconfirmed_bytes_max", unconfirmed}};
 }
 
 }  // namespace

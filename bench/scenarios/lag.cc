@@ -20,6 +20,7 @@ absl::StatusOr<nlohmann::json> RunLag(Bench& bench) {
           MeasureUnderLoad(bench, *target, {.shape = ShapeOf(bench.options, rate)});
       if (!result.ok()) result = Failed(bench, "lag", *target, result.status());
       (*result)["rate"] = rate.events_per_second;
+      (*result)["rows_per_transaction"] = rate.rows_per_transaction;
       results.push_back(*std::move(result));
     }
   }

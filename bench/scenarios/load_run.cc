@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "harness/histogram.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr absl::Duration kReadyLimit = absl::Seconds(90);
 // More than the longest pause of a poller.
 constexpr absl::Duration kRest = absl::Seconds(12);
-constexpr absl::Duration kCatchUp = absl::Seconds(30);
+constexpr absl::Duration kCatchUp = absl::Seconds(15);
 
 std::int64_t Micros(std::int64_t nanoseconds) { return nanoseconds / 1000; }
 
@@ -86,17 +87,17 @@ nlohmann::json FaultsOf(const std::vector<FaultMark>& marks) {
 }
 
 // When the last event that was later than `limit` arrived, in seconds after `since`.
-double RecoveryAfter(const Load& load, const std::vector<Sighting>& sightings, MonotonicTime since,
-                     absl::Duration limit) {
-  const std::int64_t from = since.nanoseconds();
-  std::int64_t last = from;
+// Null if some event never came.
+nlohmann::json RecoveryAfter(const Load& load, const std::vector<Sighting>& sightings,
+                             MonotonicTime since, absl::Duration limit) {
+  std::int64_t last = since.nanoseconds();
   for (std::int64_t n = 0; n < load.count(); ++n) {
     const Sighting& sighting = sightings[static_cast<std::size_t>(n)];
-    const bool late = sighting.seen - load.events()[static_cast<std::size_t>(n)].intended >
-                      absl::ToInt64Nanoseconds(limit);
-    if (sighting.times > 0 && late) last = std::max(last, sighting.seen);
+    if (sighting.times == 0) return {};
+    const std::int64_t lag = sighting.seen - load.events()[static_cast<std::size_t>(n)].intended;
+    if (lag > absl::ToInt64Nanoseconds(limit)) last = std::max(last, sighting.seen);
   }
-  return static_cast<double>(last - from) / 1e9;
+  return static_cast<double>(last - since.nanoseconds()) / 1e9;
 }
 
 }  // namespace
@@ -123,6 +124,7 @@ absl::StatusOr<nlohmann::json> MeasureUnderLoad(Bench& bench, const Target& targ
   LoadShape shape = run.shape;
   shape.warm_up = std::max(shape.warm_up, target.warm_up());
   ASSIGN_OR_RETURN(const Assignment assignment, bench.Prepare(target));
+  const absl::Cleanup clean_up = [&] { bench.CleanUp(assignment); };
   ASSIGN_OR_RETURN(const std::unique_ptr<RunningTarget> running,
                    RunningTarget::Start(target, assignment, *bench.postgres));
   RETURN_IF_ERROR(running->WaitReady(kReadyLimit));
@@ -138,11 +140,13 @@ absl::StatusOr<nlohmann::json> MeasureUnderLoad(Bench& bench, const Target& targ
   SleepUntil(measured);
   if (run.at_begin) RETURN_IF_ERROR(run.at_begin());
   const Cost begin = running->CostNow();
+  const std::int64_t delivered_before = observer->delivered();
   if (run.meanwhile) {
     ASSIGN_OR_RETURN(marks, run.meanwhile(measured));
   }
   SleepUntil(measured + shape.duration);
   const Cost end = running->CostNow();
+  const std::int64_t delivered = observer->delivered() - delivered_before;
   if (run.at_end) RETURN_IF_ERROR(run.at_end());
   RETURN_IF_ERROR(load.Join());
   RETURN_IF_ERROR(running->Alive());
@@ -167,8 +171,10 @@ absl::StatusOr<nlohmann::json> MeasureUnderLoad(Bench& bench, const Target& targ
                              {"commit_to_consumer", lags.commit_to_consumer.ToJson()},
                              {"commit_to_append", lags.commit_to_append.ToJson()}}},
                            {"unseen", lags.unseen},
+                           {"delivered_per_second",
+                            static_cast<double>(delivered) / absl::ToDoubleSeconds(shape.duration)},
                            {"over_time", OverTime(lags)},
-                           {"cost", CostBetween(begin, end, load.count() - load.first_measured())},
+                           {"cost", CostBetween(begin, end, delivered)},
                            {"usage", running->Series(measured)},
                            {"faults", FaultsOf(marks)},
                            {"correctness", check.ToJson()}};
@@ -181,7 +187,6 @@ absl::StatusOr<nlohmann::json> MeasureUnderLoad(Bench& bench, const Target& targ
     ASSIGN_OR_RETURN(result["stages"], StagesOf(load, assignment.directory + "/trace"));
   }
   bench.Judge(absl::StrCat(target.name(), " at ", shape.events_per_second, "/s"), check);
-  RETURN_IF_ERROR(bench.CleanUp(assignment));
   return result;
 }
 

@@ -34,7 +34,11 @@ absl::StatusOr<nlohmann::json> RunOutage(Bench& bench) {
       return std::vector<FaultMark>{mark};
     };
     absl::StatusOr<nlohmann::json> result = MeasureUnderLoad(bench, *target, run);
-    if (!result.ok()) result = Failed(bench, "outage", *target, result.status());
+    if (!result.ok()) {
+      result = Failed(bench, "outage", *target, result.status());
+      RETURN_IF_ERROR(bench.kafka->Kill());  // It may be down, or not: what follows needs it up.
+      RETURN_IF_ERROR(bench.kafka->StartAgain());
+    }
     results.push_back(*std::move(result));
   }
   return results;

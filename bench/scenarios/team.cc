@@ -17,7 +17,7 @@ struct DatabaseLoad {
 };
 
 absl::StatusOr<DatabaseLoad> DatabaseLoadNow(Bench& bench) {
-  // A session's numbers arrive when it rests; force ours, the others' are at most a second late.
+  // Other sessions' numbers are at most a second late.
   ASSIGN_OR_RETURN(
       const PgRows rows,
       bench.postgres->Query(
@@ -26,25 +26,18 @@ absl::StatusOr<DatabaseLoad> DatabaseLoadNow(Bench& bench) {
           "transactions,"
           "(pg_current_wal_lsn() - '0/0')::bigint AS wal_bytes,"
           "(SELECT n_tup_upd FROM pg_stat_user_tables WHERE relname = 'outbox') AS updates"));
-  const auto number = [&](const char* column) {
-    std::int64_t value = 0;
-    return absl::SimpleAtoi(rows.Text(0, column), &value) ? value : 0;
-  };
-  return DatabaseLoad{number("statements"), number("transactions"), number("wal_bytes"),
-                      number("updates")};
+  return DatabaseLoad{NumberIn(rows, "statements"), NumberIn(rows, "transactions"),
+                      NumberIn(rows, "wal_bytes"), NumberIn(rows, "updates")};
 }
 
-nlohmann::json Difference(const DatabaseLoad& from, const DatabaseLoad& to, std::int64_t events,
-                          double seconds) {
+nlohmann::json Difference(const DatabaseLoad& from, const DatabaseLoad& to, double seconds) {
   const auto rate = [&](std::int64_t before, std::int64_t after) {
     return static_cast<double>(after - before) / seconds;
   };
   return {{"statements_per_second", rate(from.statements, to.statements)},
           {"transactions_per_second", rate(from.transactions, to.transactions)},
-          {"wal_bytes_per_event",
-           static_cast<double>(to.wal_bytes - from.wal_bytes) / static_cast<double>(events)},
-          {"dead_tuples_per_event",
-           static_cast<double>(to.updates - from.updates) / static_cast<double>(events)}};
+          {"wal_bytes_per_second", rate(from.wal_bytes, to.wal_bytes)},
+          {"dead_tuples_per_second", rate(from.updates, to.updates)}};
 }
 
 // The load with no relay at all: what is not any relay's cost.
@@ -57,8 +50,7 @@ absl::StatusOr<nlohmann::json> Baseline(Bench& bench, const LoadShape& shape) {
   ASSIGN_OR_RETURN(const DatabaseLoad end, DatabaseLoadNow(bench));
   return nlohmann::json{
       {"target", "none"},
-      {"database", Difference(begin, end, load.count(),
-                              absl::ToDoubleSeconds(shape.warm_up + shape.duration))}};
+      {"database", Difference(begin, end, absl::ToDoubleSeconds(shape.warm_up + shape.duration))}};
 }
 
 }  // namespace
@@ -88,8 +80,7 @@ absl::StatusOr<nlohmann::json> RunTeam(Bench& bench) {
     absl::StatusOr<nlohmann::json> result = MeasureUnderLoad(bench, *target, run);
     if (result.ok()) {
       const double seconds = absl::ToDoubleSeconds(shape.duration);
-      (*result)["database"] = Difference(
-          begin, end, static_cast<std::int64_t>(shape.events_per_second * seconds), seconds);
+      (*result)["database"] = Difference(begin, end, seconds);
     } else {
       result = Failed(bench, "team", *target, result.status());
     }

@@ -7,7 +7,7 @@
 namespace walpost::bench {
 namespace {
 
-// walpost-bench's own verb `read` (targets/reader.cc).
+// walpost-bench's own verb `read` (verbs/read.cc).
 class Reader : public Target {
  public:
   Reader(const Programs& programs, std::string_view name)

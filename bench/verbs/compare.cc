@@ -1,7 +1,7 @@
 // walpost-bench compare: what changed between two results, and whether that is more than noise.
 //
 // The noise of a figure is what it varied by within a run: the rounds of a drain, the seconds of a lag.
-// A ratio is a difference only if the two ranges between the quartiles don't overlap.
+// A ratio is a difference only if the two ranges between the quartiles don't overlap, and it is 5 % or more.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,17 +19,23 @@ namespace {
 
 using nlohmann::json;
 
+// Two runs of one build differ by as much for no reason that a run could see.
+constexpr double kLeastDifference = 0.05;
+
 struct Figure {
   double value = 0;
   std::vector<double> parts;  // of which it is made: its spread
   bool more_is_better = false;
 };
 
+// Between the two values next to it.
 double Quartile(std::vector<double> values, double fraction) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(
-      std::lround(fraction * static_cast<double>(values.size() - 1)))];
+  const double place = fraction * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const double above = values[std::min(below + 1, values.size() - 1)];
+  return values[below] + (place - std::floor(place)) * (above - values[below]);
 }
 
 std::vector<double> ColumnOf(const json& rows, std::size_t column) {
@@ -45,8 +51,8 @@ std::map<std::string, Figure> FiguresOf(const json& result) {
   for (const char* scenario : {"lag", "team", "outage"}) {
     for (const json& row : scenarios.value(scenario, json::array())) {
       if (!row.contains("lag")) continue;
-      const std::string name = absl::StrFormat(
-          "%s at %g/s, %s", scenario, row["rate"].get<double>(), row["target"].get<std::string>());
+      const std::string name =
+          absl::StrCat(scenario, " at ", RateOf(row), ", ", row["target"].get<std::string>());
       const json& lag = row["lag"]["intended_to_consumer"];
       figures[name + ", p50 ms"] = {lag["p50"].get<double>() / 1000, ColumnOf(row["over_time"], 2)};
       figures[name + ", p99 ms"] = {lag["p99"].get<double>() / 1000, ColumnOf(row["over_time"], 3)};
@@ -71,9 +77,11 @@ std::map<std::string, Figure> FiguresOf(const json& result) {
 }
 
 const char* Judge(const Figure& before, const Figure& after) {
+  if (before.parts.size() < 2 || after.parts.size() < 2) return "one round: unknown";
   const bool apart = Quartile(before.parts, .75) < Quartile(after.parts, .25) ||
                      Quartile(after.parts, .75) < Quartile(before.parts, .25);
-  if (!apart || before.parts.size() < 2 || after.parts.size() < 2) return "within noise";
+  const bool little = std::abs(after.value / before.value - 1) < kLeastDifference;
+  if (!apart || little) return "within noise";
   return (after.value > before.value) == before.more_is_better ? "better" : "worse";
 }
 

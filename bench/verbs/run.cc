@@ -2,6 +2,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +15,7 @@
 #include "absl/strings/strip.h"
 #include "base/status.h"
 #include "harness/bench.h"
+#include "harness/waiting.h"
 #include "report/html.h"
 #include "report/result.h"
 #include "verbs/bench_verbs.h"
@@ -74,13 +77,21 @@ absl::Status RunScenarios(Bench& bench, nlohmann::json& result) {
   }
   // A mistake is named before anything starts.
   RETURN_IF_ERROR(bench.TargetsOr({}).status());
-  const bool team = bench.options.scenarios == std::vector<std::string>{"team"};
+  const auto& names = bench.options.scenarios;
+  const bool team = std::find(names.begin(), names.end(), "team") != names.end();
+  if (team) RETURN_IF_ERROR(MakeTarget(bench.options.poller, bench.programs).status());
   bench.progress.Step("starting Postgres and Kafka", absl::Seconds(8));
   ASSIGN_OR_RETURN(bench.postgres, Postgres::Start(bench.programs.tools, bench.directory, team));
   ASSIGN_OR_RETURN(bench.kafka, Kafka::Start(bench.programs.tools, bench.directory));
   RETURN_IF_ERROR(bench.WarmBroker());
   for (const ScenarioRow* row : rows) {
-    ASSIGN_OR_RETURN(result["scenarios"][row->name], row->run(bench));
+    absl::StatusOr<nlohmann::json> rows_of = row->run(bench);
+    if (rows_of.ok()) {
+      result["scenarios"][row->name] = *std::move(rows_of);
+    } else {  // What the others have measured stays.
+      bench.wrong.push_back(
+          absl::StrCat(row->name, " failed: ", std::string(rows_of.status().message())));
+    }
   }
   bench.progress.End();
   return absl::OkStatus();
@@ -90,7 +101,8 @@ nlohmann::json Heading(const Options& options) {
   return {{"schema", kResultSchema},
           {"started_at", absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone())},
           {"host", Host()},
-          {"options", options.ToJson()}};
+          {"options", options.ToJson()},
+          {"scenarios", nlohmann::json::object()}};
 }
 
 int Fail(const absl::Status& status) {
@@ -102,6 +114,13 @@ int Fail(const absl::Status& status) {
 }  // namespace
 
 int VerbRun(const BenchArgs& args) {
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { Interrupted() = true; });
+  std::error_code cannot;
+  std::filesystem::create_directories(args.output, cannot);
+  if (cannot) {
+    return Fail(Error(absl::StatusCode::kInvalidArgument,
+                      absl::StrCat("--output ", args.output, ": ", cannot.message())));
+  }
   Bench bench{.options = args.options, .programs = args.programs};
   // Short: a Unix socket lies below it, and Postgres's own user must get in.
   char directory[] = "/tmp/walpost-bench.XXXXXX";
@@ -123,12 +142,18 @@ int VerbRun(const BenchArgs& args) {
   result["versions"] = bench.versions;
   result["settings"] = bench.settings;
   result["wrong"] = bench.wrong;
-  std::filesystem::create_directories(args.output);
-  const std::string json = args.output + "/result.json";
-  const std::string html = args.output + "/report.html";
-  std::ofstream(json) << result.dump(1) << "\n";
-  std::ofstream(html) << HtmlReport(result);
-  std::printf("%s\n%s and %s\n", TextSummary(result).c_str(), json.c_str(), html.c_str());
+  const absl::StatusOr<std::string> wrote_json =
+      WriteFile(args.output, "result.json", result.dump(1) + "\n");
+  if (!wrote_json.ok()) return Fail(wrote_json.status());
+  const absl::StatusOr<std::string> wrote_html =
+      WriteFile(args.output, "report.html", HtmlReport(result));
+  if (!wrote_html.ok()) return Fail(wrote_html.status());
+  std::printf("%s\n%s and %s\n", TextSummary(result).c_str(), wrote_json->c_str(),
+              wrote_html->c_str());
+  for (const auto& [name, version] : bench.versions.items()) {
+    const auto text = version.get<std::string>();
+    if (text.starts_with("left out")) std::printf("%s %s\n", name.c_str(), text.c_str());
+  }
   for (const std::string& what : bench.wrong) std::printf("WRONG: %s\n", what.c_str());
   return bench.wrong.empty() ? 0 : 1;
 }

@@ -62,6 +62,13 @@ TEST(Check, WhatWasNotCommittedIsAPhantom) {
   EXPECT_FALSE(check.ok());
 }
 
+TEST(Check, AKeyInTwoPartitionsIsWrong) {
+  Deliveries deliveries = Delivered(4, {0, 1, 2, 3});
+  deliveries.sightings[2].partition = 1;
+  EXPECT_EQ(CheckAll(deliveries, true).split, 1);
+  EXPECT_FALSE(CheckAll(deliveries, true).ok());
+}
+
 TEST(Check, AStrangerIsAPhantom) {
   Deliveries deliveries = Delivered(1, {0});
   deliveries.strangers = 1;

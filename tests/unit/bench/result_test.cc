@@ -92,9 +92,10 @@ TEST_F(ReadResultTest, RefusesWhatIsNone) {
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/nonexistent")));
   EXPECT_THAT(ReadResult(File("{}")),
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not a result")));
-  EXPECT_THAT(ReadResult(File(R"({"schema": 99})")),
+  EXPECT_THAT(ReadResult(File(R"({"schema": 99, "host": {}, "options": {}, "scenarios": {}})")),
               testing::StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("schema 99")));
-  EXPECT_TRUE(ReadResult(File(R"({"schema": 1})")).ok());
+  EXPECT_TRUE(
+      ReadResult(File(R"({"schema": 1, "host": {}, "options": {}, "scenarios": {}})")).ok());
 }
 
 }  // namespace
