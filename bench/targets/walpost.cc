@@ -53,16 +53,15 @@ class Walpost : public Target {
   }
 
   absl::StatusOr<Command> Prepare(const Assignment& assignment) const override {
-    const std::string config =
-        absl::StrCat("[source]\ndsn = \"", assignment.dsn(), "\"\nslot = \"", assignment.slot,
-                     "\"\npublication = \"", assignment.publication,
-                     "\"\ntable = \"public.outbox\"\n[routing]\ntopic = \"", assignment.topic,
-                     "\"\n[format]\nvalue = \"", Format(), "\"\n[sink]\ntype = \"",
-                     delivers() == Delivers::kToKafka ? "kafka" : "null",
-                     "\"\n[admin]\nlisten = \"\"\n[log]\nlevel = \"warning\"\n",
-                     delivers() == Delivers::kToKafka
-                         ? absl::StrCat("[kafka]\nbrokers = [\"", assignment.bootstrap, "\"]\n")
-                         : "");
+    const bool to_kafka = delivers() == Delivers::kToKafka;
+    const std::string config = absl::StrCat(
+        "[source]\ndsn = \"", assignment.dsn(), "\"\nslot = \"", assignment.slot,
+        "\"\npublication = \"", assignment.publication, "\"\ntable = \"public.outbox\"\n",
+        "[format]\nvalue = \"", Format(),
+        "\"\n[admin]\nlisten = \"\"\n[log]\nlevel = \"warning\"\n",
+        to_kafka ? absl::StrCat("[routing]\ntopic = \"", assignment.topic,
+                                "\"\n[kafka]\nbrokers = [\"", assignment.bootstrap, "\"]\n")
+                 : "[sink]\ntype = \"null\"\n");
     ASSIGN_OR_RETURN(const std::string path,
                      WriteFile(assignment.directory, "walpost.toml", config));
     Command command{.argv = {Program(), "run", "--config", path}};
