@@ -159,7 +159,6 @@ Usage UsageOf(pid_t pid) {
                       static_cast<double>(sysconf(_SC_CLK_TCK));
   usage.resident_bytes = StatusField(status, "VmRSS") * 1024;
   usage.peak_bytes = StatusField(status, "VmHWM") * 1024;
-  usage.switches = StatusField(status, "voluntary_ctxt_switches");
   return usage;
 }
 
@@ -170,7 +169,6 @@ Usage Sum(const std::vector<pid_t>& pids) {
     sum.cpu_seconds += one.cpu_seconds;
     sum.resident_bytes += one.resident_bytes;
     sum.peak_bytes += one.peak_bytes;
-    sum.switches += one.switches;
   }
   return sum;
 }

@@ -56,7 +56,6 @@ struct Usage {
   double cpu_seconds = 0;  // user and system, of all threads
   std::int64_t resident_bytes = 0;
   std::int64_t peak_bytes = 0;  // VmHWM
-  std::int64_t switches = 0;    // voluntary context switches of the main thread
 };
 
 // Of a living process; all 0 if there is none.

@@ -31,7 +31,6 @@ std::vector<pid_t> ProcessesOf(pid_t group) {
 void KeepWhatWasUsed(Usage& now, const Usage& before) {
   now.cpu_seconds = std::max(now.cpu_seconds, before.cpu_seconds);
   now.peak_bytes = std::max(now.peak_bytes, before.peak_bytes);
-  now.switches = std::max(now.switches, before.switches);
 }
 
 double Share(double cpu_seconds, absl::Duration elapsed) {
@@ -114,11 +113,6 @@ Cost RunningTarget::CostNow() {
   }
   samples_.push_back(now);
   return now;
-}
-
-Cost RunningTarget::cost() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return samples_.empty() ? Cost{.at = started_} : samples_.back();
 }
 
 void RunningTarget::Sample() {

@@ -42,8 +42,7 @@ class RunningTarget {
   void Stop();
 
   MonotonicTime started() const { return started_; }
-  Cost cost() const;  // the newest sample
-  Cost CostNow();     // a fresh one
+  Cost CostNow();  // a fresh sample
   // From `since` on: [[seconds, CPU share of the target, resident bytes, CPU share of the server's process], …]
   nlohmann::json Series(MonotonicTime since) const;
 
